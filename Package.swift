@@ -123,12 +123,14 @@ var targets: [Target] = [
     system("CWebImageGLib", ["libglib2.0-dev"], "glib-2.0"),
 
     // The library, lowest first: each target sees only those above it in this list.
-    library("WebImageCore", ["CWebImageLock", "CWebImageSystem"]),
+    // Text as the system has it; no product, and used by the programs too.
+    library("SystemText", []),
+    library("WebImageCore", ["SystemText", "CWebImageLock", "CWebImageSystem"]),
     library(
         "WebImageCoding",
         [
-            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageISAL",
-            "CWebImageLCMS", "CWebImageKernels",
+            "WebImageCore", "SystemText", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate",
+            "CWebImageISAL", "CWebImageLCMS", "CWebImageKernels",
         ]),
     .target(
         name: "WebImageIsolation", dependencies: ["WebImageCore", "WebImageCoding", "CWebImageIsolation"],
@@ -140,7 +142,8 @@ var targets: [Target] = [
             "WebImageCore", "WebImageCoding", "WebImageIsolation", "CWebImageDeflate", "CWebImageLock", "CWebImageLZ4",
             "CWebImageSQLite",
         ]),
-    library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
+    library(
+        "WebImageLoading", ["WebImageCore", "SystemText", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
     library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageIsolation", "WebImageProcessing"]),
     library(
         "WebImage",
@@ -164,12 +167,13 @@ var targets: [Target] = [
         "WebImageService",
         [
             "WebImage", "WebImageShared", "WebImageCaching", "WebImageCoding", "WebImageCore", "WebImageIsolation",
-            "WebImageLoading", "WebImageProcessing",
+            "WebImageLoading", "WebImageProcessing", "SystemText",
         ]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore", "ProgramSupport"]),
     // What the programs share.
-    .target(name: "ProgramSupport", dependencies: ["WebImage"], packageAccess: false, swiftSettings: settings),
+    .target(
+        name: "ProgramSupport", dependencies: ["WebImage", "SystemText"], packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: "WebImageCLI",
         dependencies: [
@@ -183,7 +187,7 @@ var targets: [Target] = [
     .target(
         name: "CodingTestSupport", dependencies: ["WebImageCore", "WebImageCoding", "WebImageTestSupport"],
         path: "Tests/CodingTestSupport", swiftSettings: settings),
-    tests("WebImageCoreTests", ["WebImageCore"]),
+    tests("WebImageCoreTests", ["WebImageCore", "SystemText"]),
     program("DecodeMemoryProbe", ["WebImageCoding"], path: "Tests/DecodeMemoryProbe"),
     tests(
         "WebImageCodingTests",

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import Foundation
 import ProgramSupport
+import SystemText
 import XCTest
 
 @testable import GTKTestSupport
@@ -76,15 +77,15 @@ final class GalleryFileNameTests: GTKTestCase {
             let file = try Self.rename(in: fixture.folder)
             // With another name, it would not be replaced.
             try FileManager.default.removeItem(at: fixture.urls[0])
-            let former = try Data(contentsOfFile: ByteString(file.bytes))
+            let former = try Data(contentsOfFile: SystemString(file.bytes))
             fixture.session.rotateFiles([URL(file: file)], by: 1)
             pump("the rotation") { fixture.toasts.map(\.message) == [#"\xFC1.png is rotated"#] }
             let size = try CodecRegistry.shared.info(of: former).size
-            let rotated = try CodecRegistry.shared.info(of: Data(contentsOfFile: ByteString(file.bytes))).size
+            let rotated = try CodecRegistry.shared.info(of: Data(contentsOfFile: SystemString(file.bytes))).size
             XCTAssertEqual(rotated, PixelSize(width: size.height, height: size.width))
             XCTAssertNotEqual(size.width, size.height)
             fixture.toasts[0].button?.action()
-            pump("the former content") { (try? Data(contentsOfFile: ByteString(file.bytes))) == former }
+            pump("the former content") { (try? Data(contentsOfFile: SystemString(file.bytes))) == former }
         }
     }
 

@@ -1,5 +1,6 @@
 import CodingTestSupport
 import Foundation
+import SystemText
 import Testing
 import WebImageCore
 import WebImageTestSupport
@@ -180,7 +181,7 @@ import WebImageTestSupport
             return Data(writer.finish(primary: image, startsWithTables: startsWithTables))
         }
         let path = try files.directory.write(long, to: "long").path
-        let excerpt = try EXIFExcerpt.read(ByteString(path))
+        let excerpt = try EXIFExcerpt.read(SystemString(path))
         #expect(excerpt.count < 4_096)
         let expected = try #require(try registry.metadata(of: long).exif)
         #expect(try registry.metadata(of: excerpt).exif == expected)
@@ -203,7 +204,7 @@ import WebImageTestSupport
         /// Whether the excerpt is more than the start of the file, with other boxes before the tables.
         func isFound(_ boxes: [UInt8]) throws -> Bool {
             let path = try files.directory.write(Data(file[..<tables] + boxes + file[tables...]), to: "boxes").path
-            let count = try EXIFExcerpt.read(ByteString(path)).count
+            let count = try EXIFExcerpt.read(SystemString(path)).count
             return count < 4_096
         }
         #expect(try isFound([]))
@@ -213,10 +214,10 @@ import WebImageTestSupport
 
         let long = box("ftyp", Array(fileType[8...]) + [UInt8](repeating: 0, count: 4_096))
         let path = try files.directory.write(Data(long + file[fileType.count...]), to: "long").path
-        #expect(try EXIFExcerpt.read(ByteString(path)).count == 256 << 10)
+        #expect(try EXIFExcerpt.read(SystemString(path)).count == 256 << 10)
         let cancellation = Cancellation()
         cancellation.cancel()
-        #expect(throws: WebImageError.cancelled) { try EXIFExcerpt.read(ByteString(path), cancellation) }
+        #expect(throws: WebImageError.cancelled) { try EXIFExcerpt.read(SystemString(path), cancellation) }
     }
 
     private func box(_ type: String, _ content: [UInt8] = []) -> [UInt8] {
@@ -233,13 +234,13 @@ import WebImageTestSupport
         let data = try registry.encode(noise, as: .webp, options: options)
         #expect(data.count > 256 << 10)
         let path = try files.directory.write(data, to: "a.webp").path
-        let excerpt = try EXIFExcerpt.read(ByteString(path))
+        let excerpt = try EXIFExcerpt.read(SystemString(path))
         #expect(excerpt.count < 4_096)
         #expect(try registry.metadata(of: excerpt).exif == registry.metadata(of: data).exif)
         #expect(try registry.metadata(ofFileAt: URL(filePath: path)).exif == registry.metadata(of: data).exif)
         #expect(try registry.metadata(of: excerpt).exif != nil)
         let plain = try files.directory.write(
             registry.encode(noise, as: .webp, options: EncodingOptions(isLossless: true)), to: "b.webp")
-        #expect(try registry.metadata(of: EXIFExcerpt.read(ByteString(plain.path))).exif == nil)
+        #expect(try registry.metadata(of: EXIFExcerpt.read(SystemString(plain.path))).exif == nil)
     }
 }

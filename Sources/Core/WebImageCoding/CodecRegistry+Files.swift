@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import SystemText
 public import WebImageCore
 
 extension CodecRegistry {
@@ -20,7 +21,7 @@ extension CodecRegistry {
     public func metadata(
         ofFileAt file: URL, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> ImageMetadata {
-        guard let path = ByteString(fileURL: file) else { throw .invalidURL(file.absoluteString) }
+        guard let path = SystemString(fileURL: file) else { throw .invalidURL(file.absoluteString) }
         let excerpt = try EXIFExcerpt.read(path, cancellation ?? Cancellation())
         return try metadata(of: excerpt, limits: limits, cancellation: cancellation)
     }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemText
 import Testing
 import WebImageCore
 

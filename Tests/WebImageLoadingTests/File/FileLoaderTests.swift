@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemText
 import Testing
 import WebImageCore
 import WebImageTestSupport
@@ -30,7 +31,7 @@ import WebImageTestSupport
     }
 
     @Test func opensAFileWhoseNameIsNotUTF8() async throws {
-        let path = ByteString(directory.path + "/") + ByteString([0xFF, 0x61])
+        let path = SystemString(directory.path + "/") + SystemString([0xFF, 0x61])
         let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT, 0o600) }
         try #require(descriptor >= 0 && write(descriptor, "x", 1) == 1 && close(descriptor) == 0)
         let url = try #require(URL(string: "file://\(directory.path)/%FFa"))

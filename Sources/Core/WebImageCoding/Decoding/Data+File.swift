@@ -1,5 +1,6 @@
 package import FoundationEssentials
 internal import Glibc
+package import SystemText
 package import WebImageCore
 
 extension Data {
@@ -11,7 +12,7 @@ extension Data {
     ///     file is read.
     ///   - cancellation: checked before each part of a megabyte.
     package init(
-        contentsOfFile file: ByteString, upTo limit: Int = .max, allowsStreams: Bool = false,
+        contentsOfFile file: SystemString, upTo limit: Int = .max, allowsStreams: Bool = false,
         cancellation: Cancellation? = nil
     ) throws(WebImageError) {
         // For errors.
@@ -49,7 +50,7 @@ extension Data {
         cancellation: Cancellation? = nil
     ) throws(WebImageError) {
         try self.init(
-            contentsOfFile: ByteString(path), upTo: limit, allowsStreams: allowsStreams, cancellation: cancellation)
+            contentsOfFile: SystemString(path), upTo: limit, allowsStreams: allowsStreams, cancellation: cancellation)
     }
 }
 

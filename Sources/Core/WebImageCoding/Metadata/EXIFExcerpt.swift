@@ -1,5 +1,6 @@
 package import FoundationEssentials
 internal import Glibc
+package import SystemText
 package import WebImageCore
 
 /// A short file with the EXIF of a long one, made of the few parts that have to be read for it.
@@ -15,7 +16,7 @@ package enum EXIFExcerpt {
     /// - Parameter cancellation: stops the reading at the next chunk or box.
     /// - Throws: ``WebImageError/file(path:errno:)`` and ``WebImageError/cancelled``.
     package static func read(
-        _ file: ByteString, _ cancellation: Cancellation = Cancellation()
+        _ file: SystemString, _ cancellation: Cancellation = Cancellation()
     ) throws(WebImageError) -> Data {
         // For errors.
         let path = file.description

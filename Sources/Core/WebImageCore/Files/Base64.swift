@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import SystemText
 
 /// Base64 with the alphabet of RFC 4648, 4, or that of URLs (5).
 package enum Base64 {

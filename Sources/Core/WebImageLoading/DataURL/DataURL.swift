@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import SystemText
 package import WebImageCore
 
 /// What a `data:` URL contains, as browsers read it (WHATWG Fetch Standard, "data: URL processor").

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import SystemText
 package import WebImageCore
 
 extension URL {
@@ -57,7 +58,7 @@ extension URL {
             switch scheme?.lowercased() {
             case nil: false
             case "http", "https": HTTPOrigin.exists(of: self)
-            case "file": ByteString(fileURL: self) != nil
+            case "file": SystemString(fileURL: self) != nil
             case "data": withoutFragment.absoluteString.utf8.contains(UInt8(ascii: ","))
             default: true
             }

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import Glibc
+internal import SystemText
 public import WebImageCore
 
 /// Loads `file:` URLs, piece by piece, on its own threads.
@@ -193,9 +194,9 @@ final class FileReading: PausableTask {
         return file
     }
 
-    private var path: ByteString {
+    private var path: SystemString {
         get throws(WebImageError) {
-            guard let path = ByteString(fileURL: url) else { throw .invalidURL(url.absoluteString) }
+            guard let path = SystemString(fileURL: url) else { throw .invalidURL(url.absoluteString) }
             return path
         }
     }
@@ -229,7 +230,7 @@ struct OpenFile: Sendable {
     private let path: String
     private let descriptor: Int32
 
-    init(_ file: ByteString) throws(WebImageError) {
+    init(_ file: SystemString) throws(WebImageError) {
         path = file.description
         // Checked before it is opened, since opening a device can have effects. O_NONBLOCK in case it has become a
         // pipe.

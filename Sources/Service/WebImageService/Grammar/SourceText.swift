@@ -1,3 +1,4 @@
+internal import SystemText
 internal import WebImageCore
 
 /// The source at the end of a path, and the format that its extension names.

@@ -1,3 +1,4 @@
+internal import SystemText
 internal import WebImageCore
 
 /// A key with its salt, which sign paths.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemText
 internal import WebImageCore
 internal import WebImageLoading
 
@@ -57,7 +58,7 @@ final class FolderLoader: ImageLoader {
         guard let folder = Self.realPath(folder), let path = Self.realPath(folder + "/" + relative),
             path.hasPrefix(folder == "/" ? folder : folder + "/")
         else { return nil }
-        return ByteString(path).fileURL
+        return SystemString(path).fileURL
     }
 
     private static let queue = WorkQueue(label: "webimage-local", threadCount: 1)

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SystemText
 internal import WebImageCore
 internal import WebImageLoading
 internal import WebImageShared

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SystemText
 internal import WebImageCore
 
 /// The beginning of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`.

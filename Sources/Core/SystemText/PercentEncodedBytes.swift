@@ -1,14 +1,20 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// Bytes of which some are percent-encoded (WHATWG URL Standard, "percent-decode"). A `%` that is not followed by two
 /// hexadecimal digits stays.
-package struct PercentEncodedBytes: Sequence, IteratorProtocol {
-    private let text: ArraySlice<UInt8>
-    private var index: Int
+public struct PercentEncodedBytes: Sequence, IteratorProtocol {
+    @usableFromInline
+    let text: ArraySlice<UInt8>
+    @usableFromInline
+    var index: Int
 
-    package init(_ text: ArraySlice<UInt8>) { (self.text, index) = (text, text.startIndex) }
+    /// Takes the encoded bytes.
+    @inlinable
+    public init(_ text: ArraySlice<UInt8>) { (self.text, index) = (text, text.startIndex) }
 
-    package mutating func next() -> UInt8? {
+    /// Returns the next byte, decoded; `nil` at the end.
+    @inlinable
+    public mutating func next() -> UInt8? {
         guard index < text.endIndex else { return nil }
         let byte = text[index]
         guard byte == UInt8(ascii: "%"), let value = Self.value(ofDigits: text[(index + 1)...].prefix(2)) else {
@@ -20,9 +26,10 @@ package struct PercentEncodedBytes: Sequence, IteratorProtocol {
     }
 
     /// The number of bytes after decoding.
-    package var byteCount: Int { reduce(0) { count, _ in count + 1 } }
+    public var byteCount: Int { reduce(0) { count, _ in count + 1 } }
 
-    package func decoded() -> Data {
+    /// The bytes, decoded.
+    public func decoded() -> Data {
         guard text.contains(UInt8(ascii: "%")) else { return Data(text) }
         var data = Data(count: byteCount)
         data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
@@ -32,14 +39,16 @@ package struct PercentEncodedBytes: Sequence, IteratorProtocol {
     }
 
     /// The value of two hexadecimal digits; `nil` if these are none.
-    package static func value(ofDigits digits: ArraySlice<UInt8>) -> UInt8? {
+    @inlinable
+    public static func value(ofDigits digits: ArraySlice<UInt8>) -> UInt8? {
         guard digits.count == 2, let first = digits.first, let last = digits.last, let high = nibble(first),
             let low = nibble(last)
         else { return nil }
         return high << 4 | low
     }
 
-    private static func nibble(_ digit: UInt8) -> UInt8? {
+    @inlinable
+    static func nibble(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
@@ -51,7 +60,7 @@ package struct PercentEncodedBytes: Sequence, IteratorProtocol {
 
 extension String {
     /// Percent-encodes all bytes but the unreserved characters (RFC 3986, 2.3) and `others`.
-    package func percentEncoded(keeping others: String = "") -> String {
+    public func percentEncoded(keeping others: String = "") -> String {
         utf8.map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,8 +1,6 @@
 import Foundation
-import ProgramSupport
+import SystemText
 import Testing
-
-@testable import WebImageCLI
 
 @Suite(.timeLimit(.minutes(3))) struct SystemStringTests {
     @Test(

@@ -119,20 +119,7 @@ extension SystemString {
 
     /// The path of a URL. A `%` that is not followed by two hexadecimal digits stays.
     public init(percentEncodedPathOf url: URL) {
-        var (path, rest) = ([UInt8](), Array(url.path(percentEncoded: true).utf8)[...])
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2)
-            if byte == UInt8(ascii: "%"), digits.count == 2,
-                digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-            {
-                path.append(value)
-                rest.removeFirst(2)
-            } else {
-                path.append(byte)
-            }
-        }
-        bytes = path
+        bytes = Array(PercentEncodedBytes(Array(url.path(percentEncoded: true).utf8)[...]))
     }
 
     /// The URL of the file with this path, which may be relative to the current directory.
