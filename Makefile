@@ -104,13 +104,15 @@ run_tests = $(limited) swift test --skip-build --no-parallel
 computing_tests := WebImage(Core|Coding|Formats|Processing|Drawing|Caching|Animation)Tests\.
 program_tests := WebImage(CLI|Server|Service)Tests\.
 isolation_tests := WebImageIsolationTests\.
-test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
+# SwiftPM calls this program too, but loses output: it does not print a block of 4 KiB that ends within a character.
+xctest = $(scratch)/debug/swift-web-imagePackageTests.xctest
+swift_testing = $(xctest) --testing-library swift-testing --no-parallel
 run_all_tests = $(limited) \
-	nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- \
-	$(if $(has_views),swift test $(test_options) --disable-swift-testing ---) \
-	swift test $(test_options) --disable-xctest --filter '$(program_tests)' --- \
-	swift test $(test_options) --disable-xctest --filter '$(isolation_tests)' --- \
-	swift test $(test_options) --disable-xctest --skip '$(computing_tests)|$(program_tests)|$(isolation_tests)'
+	nice $(swift_testing) --filter '$(computing_tests)' --- \
+	$(if $(has_views),$(xctest) ---) \
+	$(swift_testing) --filter '$(program_tests)' --- \
+	$(swift_testing) --filter '$(isolation_tests)' --- \
+	$(swift_testing) --skip '$(computing_tests)|$(program_tests)|$(isolation_tests)'
 
 build-tests: ## Build all programs and tests for debugging.
 	@Scripts/setup build test
