@@ -262,7 +262,8 @@ import WebImageCore
         #expect(configuration.costLimit == .max && configuration.countLimit == .max)
         #expect(configuration.entryCostLimit == .max && configuration.ageLimit == nil)
         #expect(configuration.expiration == .never && configuration.expirationExtension == .none)
-        #expect(configuration.revival == nil && configuration.removesAllInBackground)
+        #expect(configuration.revival == nil && configuration.shareKeptInBackground == 0)
+        #expect(configuration.shareKeptUnderPressure == 0.5)
         #expect(configuration.pressureSource === MemoryPressureSource.system)
         guard case .caller = configuration.valueRelease else {
             Issue.record("values are released elsewhere")
@@ -367,11 +368,23 @@ import WebImageCore
         #expect(cache.statistics == MemoryCacheStatistics())
     }
 
-    @Test func keepsEntriesInTheBackgroundIfConfigured() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.removesAllInBackground = false }
-        fixture.cache.set(1, for: 1)
+    @Test(arguments: [(0, []), (0.3, [7, 8, 9]), (1, Array(0..<10)), (-1, []), (.infinity, Array(0..<10))])
+    func keepsAShareInTheBackground(share: Double, kept: [Int]) {
+        let calls = LockBox(0)
+        let fixture = MemoryCacheFixture<Int, Int> { configuration in
+            configuration.shareKeptInBackground = share
+            configuration.didEnterBackground = { calls.withLock { $0 += 1 } }
+        }
+        for key in 0..<10 { fixture.cache.set(key, for: key, cost: 10) }
         fixture.cache.didEnterBackground()
-        #expect(fixture.cache.contains(1))
+        #expect((0..<10).filter { fixture.cache.contains($0) } == kept)
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func statisticsNameTheirCache() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.name = "avatars" }
+        #expect(fixture.cache.name == "avatars" && fixture.cache.statistics.name == "avatars")
+        #expect(MemoryCache<Int, Int>(costLimit: 1).name == nil)
     }
 }
 

@@ -33,6 +33,23 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 0 && fixture.cache.totalCost == 0)
     }
 
+    @Test(arguments: [(0, [], []), (0.2, [8, 9], []), (1, Array(0..<10), Array(0..<10))])
+    func keepsAShareUnderPressure(share: Double, afterWarning: [Int], afterCritical: [Int]) {
+        let reports = LockBox<[Bool]>([])
+        let fixture = MemoryCacheFixture<Int, Int> { configuration in
+            configuration.pressureSource = source
+            configuration.shareKeptUnderPressure = share
+            // It is called when the cache has responded.
+            configuration.didReceivePressure = { isCritical in reports.withLock { $0.append(isCritical) } }
+        }
+        for (level, kept) in [(MemoryPressureLevel.warning, afterWarning), (.critical, afterCritical)] {
+            for key in 0..<10 { fixture.cache.set(key, for: key, cost: 10) }
+            source.report(level)
+            #expect((0..<10).filter { fixture.cache.contains($0) } == kept)
+        }
+        #expect(reports.withLock { $0 } == [false, true])
+    }
+
     @Test func repeatedReportsTakeEffectOnce() {
         let fixture = fixture()
         for key in 0..<16 { fixture.cache.set(key, for: key, cost: 1) }

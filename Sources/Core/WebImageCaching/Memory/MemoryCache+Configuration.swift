@@ -37,11 +37,21 @@ extension MemoryCache {
             set { valueRelease = newValue.map(ValueRelease.custom) ?? .caller }
         }
         package var valueRelease = ValueRelease.caller
-        /// Reports memory pressure: a warning frees half of the cache, a critical report all of it. The system by
-        /// default; `nil` for a cache that ignores memory pressure.
+        /// Reports memory pressure. The system by default; `nil`, in tests, for no reports.
         package var pressureSource: MemoryPressureSource? = .system
-        /// Whether ``MemoryCache/didEnterBackground()`` empties the cache. `true` by default.
-        public var removesAllInBackground = true
+        /// The share of the cache that a warning of low memory leaves, from 0 to 1: of the total cost or, where entries
+        /// cost nothing, of the entries; the most recently used stay. 0.5 by default. A critical report leaves nothing.
+        /// With 1, the cache ignores memory pressure.
+        public var shareKeptUnderPressure = 0.5
+        /// The share that ``MemoryCache/didEnterBackground()`` leaves, from 0 to 1. 0 by default.
+        public var shareKeptInBackground = 0.0
+        /// Called after the cache has responded to a report of low memory, on the thread that reports; only while it has
+        /// entries. `nil` by default.
+        public var didReceivePressure: (@Sendable (_ isCritical: Bool) -> Void)?
+        /// Called by ``MemoryCache/didEnterBackground()`` on its thread, after the cache has responded. `nil` by default.
+        public var didEnterBackground: (@Sendable () -> Void)?
+        /// The name of the cache, which its statistics repeat. `nil` by default.
+        public var name: String?
 
         /// Creates the default configuration with these limits, which can be changed later (``MemoryCache/costLimit``,
         /// ``MemoryCache/countLimit``).
@@ -233,6 +243,8 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
 
 /// The statistics of a ``MemoryCache`` since it was created, or since ``MemoryCache/resetStatistics()``.
 public struct MemoryCacheStatistics: Sendable, Hashable {
+    /// The name of the cache.
+    public package(set) var name: String?
     /// Look-ups that found a cached value.
     public var hitCount: Int { hits }
     /// Look-ups that found an evicted value that was still alive elsewhere.

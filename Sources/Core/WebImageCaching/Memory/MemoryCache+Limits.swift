@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import WebImageCore
 
 /// The limits, and what removes entries because of them.
 extension MemoryCache {
@@ -80,10 +81,28 @@ extension MemoryCache {
         evictOld()
     }
 
-    /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
+    /// Removes all values, or all but ``Configuration/shareKeptInBackground``. Call it when the app's last window is
     /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
     public func didEnterBackground() {
-        if removesAllInBackground { evictCurrentEntries(because: .background) }
+        keep(configuration.shareKeptInBackground, because: .background)
+        configuration.didEnterBackground?()
+    }
+
+    func respond(to level: MemoryPressureLevel) {
+        let share = configuration.shareKeptUnderPressure
+        if share < 1 { keep(level == .critical ? 0 : share, because: .memoryPressure) }
+        configuration.didReceivePressure?(level == .critical)
+    }
+
+    /// Evicts entries until a share of the cost remains; without costs, of the entries.
+    private func keep(_ share: Double, because cause: EvictionCause) {
+        guard share < 1 else { return }
+        guard share > 0 else { return evictCurrentEntries(because: cause) }
+        let (cost, count) = table.withLock { ($0.totalCost, $0.count) }
+        evict(
+            downTo: cost > 0
+                ? EvictionGoal(cost: Int(Double(cost) * share), cause: cause)
+                : EvictionGoal(count: Int(Double(count) * share), cause: cause))
     }
 
     private func evictOld() {

@@ -24,7 +24,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     private let configuredRevival: ValueRevival<Value>?
     @usableFromInline let expiration: CacheExpiration
     @usableFromInline let valueRelease: ValueRelease
-    let removesAllInBackground: Bool
+    /// What the cache does under memory pressure and in the background.
+    let configuration: Configuration
     @usableFromInline let upkeep: MemoryUpkeep
 
     /// Creates an empty cache.
@@ -52,7 +53,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         configuredRevival = configuration.revival
         expiration = configuration.expiration
         valueRelease = configuration.valueRelease
-        removesAllInBackground = configuration.removesAllInBackground
+        self.configuration = configuration
         upkeep = MemoryUpkeep(maintenance: maintenance, pressureSource: configuration.pressureSource, clock: clock)
     }
 
@@ -60,6 +61,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         upkeep.stop(ObjectIdentifier(self))
         valueRelease.release(table.withLock { $0.removeAll() })
     }
+
+    /// The name in its configuration.
+    public var name: String? { configuration.name }
 
     // MARK: Looking up
 
@@ -175,7 +179,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     public var statistics: MemoryCacheStatistics {
         table.withLock { table in
             var statistics = table.statistics
-            (statistics.count, statistics.totalCost) = (table.count, table.totalCost)
+            (statistics.name, statistics.count, statistics.totalCost) = (name, table.count, table.totalCost)
             return statistics
         }
     }

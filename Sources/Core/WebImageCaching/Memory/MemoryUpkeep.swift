@@ -98,17 +98,4 @@ extension MemoryCache: MaintainedCache {
         upkeep.delayNextSweep()
         keepUp()
     }
-
-    func respond(to level: MemoryPressureLevel) {
-        switch level {
-        case .warning:
-            let (cost, count) = table.withLock { ($0.totalCost, $0.count) }
-            // Without costs, half of the entries.
-            evict(
-                downTo: cost > 0
-                    ? EvictionGoal(cost: cost / 2, cause: .memoryPressure)
-                    : EvictionGoal(count: count / 2, cause: .memoryPressure))
-        case .critical: evictCurrentEntries(because: .memoryPressure)
-        }
-    }
 }
