@@ -277,7 +277,7 @@ extension DecoderProcess.Failure {
     fileprivate var isOfLimit: Bool {
         switch self {
         // The kernel sends SIGKILL when it is short of memory.
-        case .timedOut, .ended(SIGXCPU), .ended(SIGKILL): true
+        case .timedOut, .ended(signal: SIGXCPU), .ended(signal: SIGKILL): true
         default: false
         }
     }
