@@ -276,8 +276,9 @@ extension DecoderProcess.Failure {
     /// Whether the request took too much time or memory, as it would again.
     fileprivate var isOfLimit: Bool {
         switch self {
+        case .timedOut: true
         // The kernel sends SIGKILL when it is short of memory.
-        case .timedOut, .ended(signal: SIGXCPU), .ended(signal: SIGKILL): true
+        case .ended(let signal): signal == SIGXCPU || signal == SIGKILL
         default: false
         }
     }
