@@ -37,7 +37,7 @@ struct FileMove: Sendable {
             failure = link(file, place)
             if failure == 0 {
                 failure = unlink(file)
-                // What has failed leaves no second name.
+                // A failed move leaves no second name.
                 if failure != 0, Self.isSameFile(file, place, linkCounts: 2 ... .max) { _ = unlink(place) }
                 return failure == 0 ? nil : failure
             }
@@ -47,7 +47,7 @@ struct FileMove: Sendable {
         return file.withCString { file in place.withCString { rename(file, $0) == 0 ? nil : errno } }
     }
 
-    /// What calls say that the kernel or the file system does not have.
+    /// The errors of calls that the kernel or the file system does not have.
     private static let meansMissing: Set<Int32> = [ENOSYS, EINVAL, EPERM, ENOTSUP]
 
     /// Whether both names are those of one file, by default one without other links.

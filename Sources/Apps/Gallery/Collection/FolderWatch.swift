@@ -74,7 +74,7 @@ import WebImageGTK
     }
 }
 
-/// What a `GFileMonitor` tells.
+/// An event of a `GFileMonitor`.
 private struct FileEvent: Sendable {
     let path: SystemString
     /// The new path of a file with another name.

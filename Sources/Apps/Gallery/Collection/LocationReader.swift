@@ -12,7 +12,7 @@ struct LocationReader: Sendable {
     let manager: WebImageManager
     var scanner = FolderScanner()
 
-    /// What is found at once: the images of a folder, of a list or of a page.
+    /// The images that are found at once: those of a folder, of a list or of a page.
     struct Finding: Sendable {
         /// Empty for a folder that has only others.
         let images: [URL]

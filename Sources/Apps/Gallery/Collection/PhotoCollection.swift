@@ -3,7 +3,7 @@ import WebImageGTK
 
 /// The images in the grid, in order, with what is known about their shapes.
 @MainActor final class PhotoCollection {
-    /// What has changed.
+    /// A change of the collection.
     enum Change: Equatable {
         /// All images are others.
         case replaced

@@ -38,7 +38,7 @@ struct FileReplacement: Sendable {
         (path, self.status) = (SystemString(cString: resolved), status)
     }
 
-    /// What the file was like when this value was made.
+    /// The state of the file when this value was made.
     var stamp: FileStamp { FileStamp(status) }
 
     /// Whether nothing has changed the file since this value was made.

@@ -82,7 +82,7 @@ private struct FileChange: Sendable {
     let formerFiles: FormerFiles
     /// The place of the former content.
     let former: Range<Int>
-    /// What the file was like before and after the change.
+    /// The states of the file before and after the change.
     let original, current: FileStamp
 
     /// Rotates the image of a file. Blocks the thread.

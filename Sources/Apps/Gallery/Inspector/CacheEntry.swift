@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// What the caches have of a URL.
+/// The content of the caches for a URL.
 struct CacheEntry: Sendable {
     let key: ImageCacheKey
     /// The bytes of the decoded image in memory; `nil` if it is not there.
@@ -51,7 +51,7 @@ struct CacheEntry: Sendable {
             + (key.variant.map { [Fact("Variant", $0)] } ?? [])
     }
 
-    /// What HTTP says about the use of a stored response.
+    /// Returns how long HTTP allows the use of a stored response, and how it is revalidated.
     static func facts(of response: CachedResponse, now: Date) -> [Fact] {
         let (source, rest) = (response.lifetimeSource, response.freshUntil.timeIntervalSince(now))
         var text: String

@@ -114,7 +114,7 @@ enum FileFacts {
 }
 
 extension ImageOrientation {
-    /// What is done to the stored pixels to show them upright.
+    /// The change of the stored pixels that shows them upright.
     fileprivate var words: String {
         switch self {
         case .up: "Upright"

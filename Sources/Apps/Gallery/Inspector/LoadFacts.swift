@@ -30,7 +30,7 @@ enum LoadFacts {
         }
     }
 
-    /// What went wrong and what to do; `nil` for a load without an error or a second attempt.
+    /// The error, advice and the attempts; `nil` for a load without an error or a second attempt.
     static func failure(_ error: WebImageError?, attempts: [LoadAttempt]) -> FactGroup? {
         guard error != nil || attempts.count > 1 else { return nil }
         var facts: [Fact] = []

@@ -31,7 +31,7 @@ struct LoadInspection: Sendable {
 
     var timeline: TraceTimeline? { record.map { TraceTimeline($0.trace, transfers: $0.transfers) } }
 
-    /// What the camera noted. It is shown first: how the image was loaded interests fewer.
+    /// The camera's notes. They are shown first: how the image was loaded interests fewer.
     var photograph: FactGroup? { file.first { $0.title == FileFacts.photographTitle } }
 
     /// The other groups in the order in which they are shown.
@@ -79,7 +79,7 @@ struct LoadInspection: Sendable {
 
 /// Reads the original bytes of an image where they are, and what their header tells.
 enum OriginalReader {
-    /// What the header of a file tells.
+    /// The properties of a file that its header contains.
     struct Finding: Sendable {
         let groups: [FactGroup]
         /// The size of the image, in pixels; `nil` if the file is no image.

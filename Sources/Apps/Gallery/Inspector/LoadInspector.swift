@@ -256,7 +256,7 @@ import WebImageGTK
         showResult("The trace is on the clipboard.")
     }
 
-    /// What the last action did, for tests; empty for none.
+    /// The result of the last action, for tests; empty for none.
     var resultText: String { result.text }
 
     /// - Parameter text: empty for none.

@@ -17,7 +17,7 @@ struct TraceTimeline: Equatable, Sendable {
         let start: Double
         /// In seconds; 0 for a decision.
         let duration: Double
-        /// What happened.
+        /// A sentence about the event.
         var fact = ""
         /// 0 for a stage, 1 for a part of it, 2 for a part of that.
         var level = 0
@@ -25,7 +25,7 @@ struct TraceTimeline: Equatable, Sendable {
         var end: Double { start + duration }
     }
 
-    /// What a bar stands for, which determines its color.
+    /// The kind of a bar, which determines its color.
     enum Kind: Equatable, Sendable {
         case stage(LoadTrace.Stage)
         case exchange

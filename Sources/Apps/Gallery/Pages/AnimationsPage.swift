@@ -69,7 +69,7 @@ import WebImageGTK
 @MainActor final class AnimationExhibit {
     let picture: WebPicture
     let card: ObjectPointer
-    /// What makes the animation; retained until it has.
+    /// The work that makes the animation; retained until it has.
     var work: LatestWork<URL, Result<Image, WebImageError>>?
     let controls: AnimationControls
     let modeMenu: ObjectPointer

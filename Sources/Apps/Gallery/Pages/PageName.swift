@@ -18,7 +18,7 @@ enum PageName: String, CaseIterable {
         }
     }
 
-    /// What the page shows, in one sentence.
+    /// The content of the page, in one sentence.
     var subtitle: String {
         switch self {
         case .progressive: "See what each format shows before the whole file has arrived."

@@ -21,7 +21,7 @@ import WebImageGTK
     private var hasFailedToLoad = false
     private lazy var work = LatestWork<Order, Outcome>({ $0.run() }, show: { [weak self] in self?.show($1) })
 
-    /// What the chain is applied to.
+    /// The image that the chain is applied to, with the operands of its processors.
     private struct Material: Sendable {
         let image: Image
         let operands: ProcessorOperands

@@ -4,7 +4,7 @@ import GTKObjects
 import ProgramSupport
 import WebImageGTK
 
-/// What a view can do: content modes, transitions, placeholders, indicators, failures, a highlighted image.
+/// The features of a view: content modes, transitions, placeholders, indicators, failures, a highlighted image.
 @MainActor final class ViewsPage: PhotographPage {
     private var pictures: [any ImageSlotOwner] = []
     /// Tells slow loads of the same photograph apart.

@@ -101,7 +101,7 @@ import WebImageGTK
         let files = Set(changed.map { URL(file: $0) }.filter(session.collection.contains))
         if !files.isEmpty {
             Task { [session] in
-                // What the program has written is shown already.
+                // Changes by the program itself are shown already.
                 let files = await session.fileChanges.changedByOthers(files)
                 guard !files.isEmpty else { return }
                 for file in files { await session.removeImages(of: file) }
@@ -143,7 +143,7 @@ import WebImageGTK
         // A folder that cannot be read is read again after its next change.
         isStale = !reading.isComplete
         guard watchFolders() else { return }
-        // What has come into new folders before they were watched.
+        // Images may have come into new folders before they were watched.
         isStale = true
         arrange()
     }

@@ -6,7 +6,7 @@ import WebImageGTK
 
 /// A folder that was opened, whose images the collection has.
 struct FollowedPlace: Sendable {
-    /// What belongs to it.
+    /// The folders that belong to it.
     enum Extent: Sendable, Equatable {
         /// The folder of a file, without those inside it.
         case folder(beside: URL)
@@ -23,7 +23,7 @@ struct FollowedPlace: Sendable {
     /// The folder of a file, without those inside it.
     init(beside file: URL) { self.init(.folder(beside: file), folders: [file.folder]) }
 
-    /// What folders have now.
+    /// The current content of folders.
     struct Reading: Sendable {
         let images: [URL]
         /// In the order in which they were given.

@@ -37,7 +37,7 @@ struct OpenRequest: Sendable {
     /// Requests that add their images to those of the current one.
     private var waiting: [OpenRequest] = []
 
-    /// What is found for a request. It is dropped if another request has taken its place.
+    /// The reading of a location for a request. It is dropped if another request has taken its place.
     @MainActor final class Reading {
         /// Whether the next images replace those in the collection.
         fileprivate var replaces: Bool
@@ -130,7 +130,7 @@ struct OpenRequest: Sendable {
             follower.stop()
             session.collection.replace(with: urls)
         } else {
-            // What is dropped may be in an open folder.
+            // Dropped images may be in an open folder.
             session.collection.append(
                 reading.isAddition ? urls.filter { !session.collection.contains($0) } : urls)
         }

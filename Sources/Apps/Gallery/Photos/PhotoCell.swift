@@ -77,7 +77,7 @@ import WebImageGTK
         func end() { reading?.cancel() }
     }
 
-    /// What is below the image, for tests; empty without a caption.
+    /// The text below the image, for tests; empty without a caption.
     var captionText: String { caption?.text ?? "" }
 
     private func captionDidChange() {

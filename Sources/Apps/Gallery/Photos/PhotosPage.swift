@@ -259,7 +259,7 @@ import WebImageGTK
                 ? ", \(Amount.counted(leftOutCount, "folder is", "folders are")) not watched for changes" : "")
     }
 
-    /// What the line below the images says, for tests.
+    /// The text of the line below the images, for tests.
     var statusText: String { status.text }
 
     /// Whether all images in sight have loaded or failed.

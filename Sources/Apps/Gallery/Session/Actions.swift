@@ -3,7 +3,7 @@ import CWebImageGTK
 import GTKObjects
 import WebImageGTK
 
-/// What a user can do by menu, key or button: the window's actions, their keys and their names.
+/// A command of the user, by menu, key or button, with its keys and its name.
 ///
 /// Menus and buttons name actions as `win.NAME`. The window of keyboard shortcuts lists those with keys.
 @MainActor struct Action {
@@ -21,7 +21,7 @@ import WebImageGTK
     var keys: [String] = []
     /// The keys in the page that has the action, unless its focused widget uses them. See ``addPageKeys(_:to:)``.
     var pageKeys: [String] = []
-    /// What menus show of it: whether it is on, or which of its entries is chosen.
+    /// The state that menus show: whether the action is on, or which of its entries is chosen.
     enum State: Equatable {
         case isOn(Bool)
         case choice(String)

@@ -8,8 +8,8 @@ import WebImageGTK
     /// How many changes of each file have not ended.
     private var counts: [URL: Int] = [:]
     private var stamps: [URL: FileStamp] = [:]
-    /// What files are like whose former content came back, or that have another name, by what they were like before
-    /// with that content.
+    /// The current stamps of files whose former content came back, or that have another name, by their stamps before with
+    /// that content.
     private var returned: [FileStamp: FileStamp] = [:]
     /// Where those files are.
     private var places: [FileStamp: URL] = [:]

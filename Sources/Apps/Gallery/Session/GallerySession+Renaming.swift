@@ -22,7 +22,7 @@ extension GallerySession {
             if let failure {
                 return showToast("\(file.displayName) keeps its name: \(String(cString: strerror(failure)))")
             }
-            // What was done before is taken back from the file with this name.
+            // Earlier changes are undone in the file with this name.
             if let former = stamps.0, let current = stamps.1 {
                 fileChanges.noteReturn(of: former, as: current, at: renamed)
             }

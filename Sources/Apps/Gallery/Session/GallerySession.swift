@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// What the window's parts share: the images, their loads, and the settings.
+/// The objects that the window's parts share: the images, their loads, and the settings.
 @MainActor final class GallerySession {
     let manager: WebImageManager
     let collection = PhotoCollection()
@@ -21,7 +21,7 @@ import WebImageGTK
     struct ToastButton {
         /// With a mnemonic.
         let title: String
-        /// What the button takes back or removes; with its end, the message goes.
+        /// The step that the button takes back or removes; with its end, the message goes.
         var step: UndoHistory.Step?
         let action: @MainActor () -> Void
     }

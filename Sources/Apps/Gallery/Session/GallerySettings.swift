@@ -4,7 +4,7 @@ import Glibc
 import GTKObjects
 import WebImageGTK
 
-/// What the user has chosen, kept in a JSON file in the user's configuration directory.
+/// The user's choices, kept in a JSON file in the user's configuration directory.
 ///
 ///     change ─► values ─► observers of what changed
 ///                  └─ 0.5 s without a further change, or the program's end ─► file, on another thread

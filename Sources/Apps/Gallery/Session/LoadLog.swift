@@ -2,7 +2,7 @@ import FoundationEssentials
 import ProgramSupport
 import WebImageGTK
 
-/// What answered a load.
+/// The source of a load's answer.
 enum LoadSource: String, CaseIterable, Sendable {
     case memory, disk, network
     /// A file, or an image that the program makes.
@@ -44,7 +44,7 @@ struct LoadRecord: Sendable {
     let format: ImageFormat?
     /// The size of the file in bytes; 0 for images from memory.
     let byteCount: Int
-    /// What has happened. The operation itself would hold its image.
+    /// Reads the trace. The operation itself would hold its image.
     private let reader: LoadTraceReader
 
     init(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
@@ -68,7 +68,7 @@ struct LoadRecord: Sendable {
         }
     }
 
-    /// What happened, stage by stage.
+    /// The events of the load, stage by stage.
     var trace: LoadTrace { reader.trace }
 
     /// The transfers from servers, also of a failed load.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// What a load says about the caches and the decoders.
+/// The figures of one load for the statistics of caches and decoders.
 struct LoadSample: Equatable, Sendable {
     var source: LoadSource
     /// Whether the image is a server's. Others do not count for the hit rate, whatever answered.

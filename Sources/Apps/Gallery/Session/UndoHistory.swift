@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What can be taken back, by its message's button or as the last of all.
+/// The steps that can be taken back, by a message's button or as the last of all.
 ///
 /// Old steps go when there are many, or when what they keep is long.
 @MainActor final class UndoHistory {

@@ -3,7 +3,7 @@ import Glibc
 import ProgramSupport
 import WebImageGTK
 
-/// What is read of files besides images. Each function blocks the thread.
+/// The properties and contents of files besides images. Each function blocks the thread.
 enum LocalFile {
     /// Returns when a file was modified; `nil` if it does not exist.
     static func modified(_ file: URL) -> Date? {

@@ -1,7 +1,7 @@
 import Glibc
 import WebImageGTK
 
-/// What GTK draws with. By default it uses OpenGL. On a machine without a graphics card, OpenGL runs in software, and the first frame takes
+/// The renderer of GTK. By default it uses OpenGL. On a machine without a graphics card, OpenGL runs in software, and the first frame takes
 /// most of a second more than with cairo.
 struct RendererChoice {
     /// GTK's variable for the user's choice.

@@ -3,7 +3,7 @@ import Glibc
 import WebImageGTK
 
 extension WebImageError {
-    /// What happened, and what the user of the Gallery can do about it.
+    /// The error, and advice for the user of the Gallery.
     var userDescription: String {
         [errorDescription, galleryAdvice].compactMap(\.self).joined(separator: " ")
     }
@@ -31,7 +31,7 @@ extension WebImageError {
         }
     }
 
-    /// What the user of the Gallery can do about it; `nil` where there is no advice.
+    /// The advice for the user of the Gallery; `nil` where there is none.
     var galleryAdvice: String? {
         switch self {
         case .httpStatus(401, _): "Write NAME:PASSWORD@ before the name of the server."

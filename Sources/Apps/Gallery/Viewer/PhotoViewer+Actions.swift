@@ -2,7 +2,7 @@ import CWebImageGTK
 import GTKObjects
 import WebImageGTK
 
-/// What the user can do, by menu, button and key.
+/// The user's commands, by menu, button and key.
 extension PhotoViewer {
     /// - Parameter viewer: returns the viewer, if there is one by then.
     static func actions(of viewer: @escaping @MainActor () -> PhotoViewer?) -> [Action] {

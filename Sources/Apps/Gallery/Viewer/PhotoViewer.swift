@@ -340,7 +340,7 @@ import WebImageGTK
         return incoming == nil && !layer.isBusy && !canvas.isMoving && labelCall == nil
     }
 
-    /// What is wrong with the image on display, for tests; `nil` if nothing is.
+    /// The error of the image on display, for tests; `nil` for none.
     var shownError: WebImageError? {
         if case .failed(let error) = canvas.layer?.state { error } else { nil }
     }

@@ -101,7 +101,7 @@ import WebImageGTK
         gtk_widget_add_controller(window.widget, keys.opaque)
     }
 
-    /// What is saved, with its name; nothing without a preview.
+    /// The image to save, with its name; nothing without a preview.
     private var previews: [ObjectPointer] {
         guard let preview else { return [] }
         let picture = ObjectPointer(gtk_picture_new_for_paintable(preview.opaque)).sized(-1, 160)

@@ -65,7 +65,7 @@ struct PhotographSearch: Sendable {
     }
 }
 
-/// What the pages share: photographs, and a manager that also loads the files made from them.
+/// The objects that the pages share: photographs, and a manager that also loads the files made from them.
 @MainActor final class Samples {
     /// The session's manager with two more loaders.
     let manager: WebImageManager

@@ -5,7 +5,7 @@ import WebImageGTK
 struct CropSelection: Equatable {
     typealias Vector = SIMD2<Double>
 
-    /// What is dragged: for each axis the edge at the start, -1, at the end, 1, or none. `.zero` is the selection as a whole.
+    /// The part that is dragged: for each axis the edge at the start, -1, at the end, 1, or none. `.zero` is the selection as a whole.
     typealias Handle = SIMD2<Int>
 
     /// The shape to keep.
