@@ -7,7 +7,7 @@ public import ProgramSupport
 public struct CommandArguments: Sendable {
     /// Arguments that the syntax does not allow, such as an option that is not declared.
     public struct Failure: Error, Equatable {
-        /// What is wrong, beginning with a small letter and without a period.
+        /// The reason, beginning with a small letter and without a period.
         public let reason: String
     }
 

@@ -25,9 +25,9 @@ public struct CommandSyntax: Sendable {
         public let valueName: String?
         /// Whether a flag may have a value all the same, as in `--flag=false`.
         public let mayHaveValue: Bool
-        /// What a shell suggests for the value.
+        /// The values that a shell suggests.
         public let completion: Completion
-        /// What the option does, without a period.
+        /// A description of the option, without a period.
         public let help: String
         /// The heading above the option in the help, which consecutive options share.
         public let group: String
@@ -49,7 +49,7 @@ public struct CommandSyntax: Sendable {
         public let name: String
         /// The arguments after the word, such as `KEY…`.
         public let operands: String
-        /// What the action does, without a period.
+        /// A description of the action, without a period.
         public let help: String
 
         /// Creates a declaration.
@@ -62,11 +62,11 @@ public struct CommandSyntax: Sendable {
     public let program: String
     /// The name after the program's; empty for a program without commands.
     public let name: String
-    /// What the command does, without a period.
+    /// A description of the command, without a period.
     public let summary: String
     /// The arguments after the options, such as `URL|FILE…`.
     public let operands: String
-    /// What a shell suggests for the operands.
+    /// The operands that a shell suggests.
     public let operandCompletion: Completion
     /// Text below the options in the help: paragraphs separated by empty lines.
     public let details: String

@@ -11,12 +11,12 @@ struct DecodingSettings: Sendable {
     /// decoded at a size.
     var canScale = false
 
-    /// What to say about an image of which only a part could be decoded; `nil` for a complete one.
+    /// Returns a message about an image of which only a part could be decoded; `nil` for a complete one.
     func warning(about image: Image) -> String? {
         image.isPartial ? "\(input.displayName): incomplete or damaged; what there is of it was decoded." : nil
     }
 
-    /// What to do about an image that takes more memory than allowed; `nil` if no option helps.
+    /// Returns advice about an image that takes more memory than allowed; `nil` if no option helps.
     ///
     /// - Parameters:
     ///   - byteCount: what decoding takes.

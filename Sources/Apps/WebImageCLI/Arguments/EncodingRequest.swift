@@ -17,9 +17,9 @@ struct EncodingRequest: Sendable {
     var frameNumber: Int?
     /// Whether each frame is written into a file of its own.
     var splitsFrames = false
-    /// What is kept of the original's EXIF and XMP.
+    /// The part of the original's EXIF and XMP that is kept.
     var metadata = MetadataChoice.none
-    /// What encodes.
+    /// The registry with the encoders.
     var codecs = CodecRegistry.shared
     /// The given options that only some formats support, such as `--level`, with these formats.
     var limitedOptions: [(name: String, formats: [ImageFormat])] = []
@@ -109,7 +109,7 @@ struct EncodingRequest: Sendable {
     }
 }
 
-/// What is written of EXIF and XMP, and whether a color profile is.
+/// The metadata that are written: EXIF, XMP and a color profile.
 enum MetadataChoice: String, CaseIterable {
     case none
     /// The orientation, and a profile of sRGB.

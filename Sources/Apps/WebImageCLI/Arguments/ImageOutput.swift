@@ -12,7 +12,7 @@ struct ImageOutput: Sendable {
         case template(OutputTemplate, names: [SystemString])
     }
 
-    /// What ``write(_:bytes:index:steps:)`` has written.
+    /// A file that ``write(_:bytes:index:steps:)`` has written.
     struct WrittenFile: Sendable {
         let path: SystemString
         let data: Data
@@ -257,7 +257,7 @@ struct ImageOutput: Sendable {
 }
 
 extension SystemString {
-    /// What precedes the last slash; `/` if that is the first byte, empty without one.
+    /// The path before the last slash; `/` if that is the first byte, empty without one.
     var directory: SystemString {
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return SystemString("") }
         return SystemString(bytes[..<max(1, slash)])
@@ -273,7 +273,7 @@ extension SystemString {
         SystemString(bytes[...(bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex - 1)])
     }
 
-    /// What follows the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
+    /// The text after the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
     var fileExtension: String? {
         let name = bytes[((bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex, dot + 1 < name.endIndex else {

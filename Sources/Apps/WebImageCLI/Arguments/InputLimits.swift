@@ -49,7 +49,7 @@ struct InputLimits: Sendable {
         }
     }
 
-    /// What becomes of damaged images.
+    /// The treatment of damaged images.
     enum Damage: Sendable {
         /// The command has no option for them.
         case notDecoded

@@ -68,7 +68,7 @@ struct OutputTemplate: Sendable, Equatable {
 
     /// The format that an extension at the end names, as in `{name}.webp`.
     var format: ImageFormat? {
-        // What precedes the last text does not change its extension, unless the text is all extension.
+        // Parts before the last text do not change its extension, unless the text is all extension.
         guard case .text(let last)? = parts.last else { return nil }
         return ImageFormat(fileName: SystemString("x") + last)
     }

@@ -5,11 +5,11 @@ internal import WebImageProcessing
 /// The declarations of the options for the part of an image and its size. Regardless of their order, the part is cut out
 /// first, then the border is removed, then the rest is scaled.
 struct SizeOptions {
-    /// What the options say.
+    /// The decoding and processing that the options request.
     struct Request: Sendable {
         /// The size to decode at; `nil` for all pixels.
         var thumbnail: Thumbnail?
-        /// What follows decoding.
+        /// The steps after decoding.
         var processors: [ImageProcessor] = []
         /// Whether `--size`, which was not given, would reduce the memory of decoding.
         var canDecodeSmaller = false
@@ -91,7 +91,7 @@ struct SizeOptions {
         part: Part?, box: PixelSize?, mode: ResizeMode, gravity: Gravity, fills: Bool
     ) -> Request {
         var request = Request()
-        /// What is enough of an image of which a part with proportions is kept.
+        /// A sufficient size of an image of which a part with proportions is kept.
         var covered: PixelSize?
         switch part {
         case nil: break

@@ -140,7 +140,7 @@ struct CacheCommand: Command {
         return "\(path): there is no cache in this directory."
     }
 
-    /// What an error means for the action. Nothing else is loaded without the cache.
+    /// Describes an error by its effect on the action. Nothing else is loaded without the cache.
     nonisolated func description(of error: WebImageError) -> String {
         guard case .diskCache(let path, .system(let errno)) = error else { return error.shellDescription() }
         let problem =

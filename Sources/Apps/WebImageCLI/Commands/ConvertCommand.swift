@@ -168,7 +168,7 @@ struct ConversionReport: Sendable {
     var info: ImageInfo?
     var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
-    /// What is missing in the image.
+    /// A description of the part that is missing in the image.
     var damage: String?
     var error: WebImageError?
 

@@ -155,7 +155,7 @@ struct LoadReport: Sendable {
     var duration = Duration.zero
     /// The written file, if any.
     var file: ImageOutput.WrittenFile?
-    /// What is missing in the image.
+    /// A description of the part that is missing in the image.
     var damage: String?
     var error: WebImageError?
     /// The trace of the load, if it is to be printed.

@@ -13,7 +13,7 @@ struct HashCommand: Command {
         case blurhash
     }
 
-    /// What is done.
+    /// The work of the command.
     private enum Work {
         /// Prints hashes: all kinds, or one.
         case printing(only: Kind?)

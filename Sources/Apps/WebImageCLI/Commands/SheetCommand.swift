@@ -131,7 +131,7 @@ struct SheetCommand: Command {
             ])
     }
 
-    /// What is drawn in a cell.
+    /// The content of a cell.
     private struct Cell: Sendable {
         var image: PixelBuffer?
         var label: PixelBuffer?

@@ -11,7 +11,7 @@ enum ImageFolder {
         let folder: SystemString
     }
 
-    /// What was found in a folder.
+    /// The image files found in a folder.
     struct Content {
         var files: [File] = []
         /// Why folders in it could not be read.

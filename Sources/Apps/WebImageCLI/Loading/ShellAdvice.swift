@@ -5,7 +5,7 @@ internal import WebImage
 internal import WebImageCore
 
 extension WebImageError {
-    /// What happened to an argument and what to do about it, with the options of the tool instead of the library's API.
+    /// Describes the error of an argument, with advice on the options of the tool instead of the library's API.
     ///
     /// - Parameters:
     ///   - argument: the text on the command line; `nil` for an error that is not about an argument.

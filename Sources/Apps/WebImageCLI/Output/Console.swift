@@ -7,7 +7,7 @@ internal import WebImageCore
 ///
 /// On a terminal, the last line of standard error may be a progress bar; messages are printed above it.
 ///
-/// Whatever is printed, except bytes, passes ``TerminalText/escaped(_:)`` here, and is without the passwords of URLs.
+/// All text that is printed passes ``TerminalText/escaped(_:)`` here, and is without the passwords of URLs. Bytes are printed as they are.
 final class Console: Sendable {
     /// The process's console.
     static let standard = Console()

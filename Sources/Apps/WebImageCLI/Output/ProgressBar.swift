@@ -37,7 +37,7 @@ final class ProgressBar: Sendable {
     func end(_ index: Int) {
         draw { state in
             state.fractions[index] = 1
-            // What has ended has no more bytes.
+            // A load that has ended receives no more bytes.
             state.expectedByteCounts[index] = state.byteCounts[index]
             state.endedCount += 1
         }

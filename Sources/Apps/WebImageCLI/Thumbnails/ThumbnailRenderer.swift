@@ -4,7 +4,7 @@ internal import WebImageCore
 
 /// Makes thumbnails in separate processes, without the whole image in memory where its format allows it.
 struct ThumbnailRenderer: Sendable {
-    /// What decodes: other processes, or nothing.
+    /// The decoders, which work in other processes only.
     private let codecs: CodecRegistry
 
     init(_ codecs: CodecRegistry = .shared, isolation: IsolatedDecoding = .shared) {
