@@ -9,7 +9,7 @@ internal import WebImageService
 ///
 /// `@unchecked`: the C object has a lock of its own.
 final class HTTPExchange: @unchecked Sendable {
-    /// What all exchanges of a server have in common.
+    /// The properties that all exchanges of a server have in common.
     struct Sending: Sendable {
         /// Whether every connection ends with its first answer.
         let closesConnections: Bool

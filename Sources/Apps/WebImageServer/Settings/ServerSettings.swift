@@ -4,7 +4,7 @@ internal import WebImageLoading
 internal import WebImageService
 internal import WebImageShared
 
-/// What the settings say, with their defaults.
+/// The values of the settings, with their defaults.
 struct ServerSettings: Sendable {
     // Connections.
     var places = ["127.0.0.1:8080"]

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 /// Reads settings from a file, the environment and the command line. What comes later takes precedence.
 struct SettingsReader {
     var settings = ServerSettings()
-    /// What is not used, for standard error.
+    /// Messages about settings that are not used, for standard error.
     private(set) var warnings: [String] = []
 
     /// - Parameter options: those of the command line, by name.

@@ -3,7 +3,7 @@
 enum UnsupportedRestriction {
     private static let buckets = "set IMGPROXY_ALLOWED_SOURCES to the buckets that are allowed, such as s3://photos/"
 
-    /// What to use instead, by the names of the variables.
+    /// The settings to use instead, by the names of the variables.
     private static let advice: [String: (kind: Kind, text: String)] = [
         "IMGPROXY_ALLOWED_PROCESSING_OPTIONS":
             (.list, "put the options into IMGPROXY_PRESETS, and set IMGPROXY_ONLY_PRESETS=true"),
