@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// What a manager has done since it was created, and what is in progress; see ``WebImageManager/counters``.
+/// The counts of a manager's work since it was created, and of loads in progress; see ``WebImageManager/counters``.
 public struct WebImageCounters: Sendable, Hashable {
     /// Requested loads.
     public package(set) var requests = 0

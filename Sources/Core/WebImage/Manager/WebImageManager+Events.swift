@@ -74,7 +74,7 @@ final class EventInbox: Sendable {
         var isEnded = false
         /// Resumed once, by the call that takes it. A checked one has no fixed layout; see `BootTime`.
         var reader: UnsafeContinuation<Void, Never>?
-        /// What the reader takes when it is resumed, under the lock, like the value of a `Waiter`.
+        /// The event that the reader takes when it is resumed, under the lock, like the value of a `Waiter`.
         var next: LoadEvent??
 
         /// Returns the reader's next event; `nil` if the reader must wait.

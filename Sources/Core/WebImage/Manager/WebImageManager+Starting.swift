@@ -214,7 +214,7 @@ extension WebImageManager {
         fileprivate let isInMemory: Bool
     }
 
-    /// What a view can show before it starts a load.
+    /// The answer that a view can show before it starts a load.
     package enum AnswerAtOnce {
         /// The load has ended.
         case end(WebImageResponse)

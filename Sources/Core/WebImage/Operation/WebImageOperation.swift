@@ -20,7 +20,7 @@ public final class WebImageOperation: Sendable {
     /// The cache that stores the image.
     public let cache: any ImageCaching
 
-    /// What has happened so far, also after a failure: a line for each step, with its time, duration and result.
+    /// The trace so far as text, also after a failure: a line for each step, with its time, duration and result.
     public var traceDescription: String { trace.description }
 
     /// The same, step by step. Each access creates a new trace.

@@ -56,7 +56,7 @@ extension Pipeline {
             request.url = url
             var plain = WebImageRequest(url)
             plain.cacheKeyFilter = request.cacheKeyFilter
-            // What is stored for all users, and what is stored for the sender's credentials.
+            // Responses are stored for all users, or for the sender's credentials.
             for source in Set([plain.cacheKey.source, request.cacheKey.source]) {
                 supersedeAll(of: source)
                 originals.apply(.remove(withAlternates: true), for: ImageCacheKey(source: source))

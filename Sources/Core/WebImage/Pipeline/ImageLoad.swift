@@ -246,7 +246,7 @@ final class ImageLoad: Sendable {
             guard let stored = bytes.stored else { break }
             pipeline.originals.discard(stored, because: error)
             guard context.byteSources.contains(.loader) else { break }
-            // What is shown came from the damaged bytes at best: a new load shows its own.
+            // An image on display came from the damaged bytes at best: a new load shows its own.
             return ImageLoad(continuing: self).load(from: .loader)
         default:
             break

@@ -198,7 +198,7 @@ struct ByteSources: OptionSet, Hashable, Sendable {
     static let serverOnly = ByteSources(rawValue: 4)
 }
 
-/// What requests have in common that share the bytes of a file.
+/// The key of requests that share the bytes of a file.
 struct BytesJobKey: Hashable, Sendable {
     let source: KeyText
     /// `nil` for most requests.
@@ -207,7 +207,7 @@ struct BytesJobKey: Hashable, Sendable {
     let policy: CachePolicy
     let isStored: Bool
 
-    /// What the source does not contain. In an object, so that the keys of most requests are small.
+    /// The properties that the source does not contain. In an object, so that the keys of most requests are small.
     final class Details: HashableByContent, Sendable {
         struct Content: Hashable {
             /// `nil` if the source says it all.
@@ -236,7 +236,7 @@ struct BytesJobKey: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(source) }
 }
 
-/// What requests have in common that share an image.
+/// The key of requests that share an image.
 struct ImageJobKey: Hashable, Sendable {
     let variant: KeyText?
     let bytes: BytesJobKey
@@ -245,7 +245,7 @@ struct ImageJobKey: Hashable, Sendable {
     /// `nil` for most requests.
     let details: Details?
 
-    /// What the cache key does not contain. In an object, like ``BytesJobKey/Details``.
+    /// The properties that the cache key does not contain. In an object, like ``BytesJobKey/Details``.
     final class Details: HashableByContent, Sendable {
         struct Content: Hashable, Sendable {
             let queriesVariantOnDisk: Bool

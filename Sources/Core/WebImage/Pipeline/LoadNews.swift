@@ -4,9 +4,9 @@ import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
-/// What the jobs of a pipeline report on their way.
+/// The reports of a pipeline's jobs before they end.
 struct LoadNews: JobNews {
-    /// What the job notes; reported once, at its start.
+    /// The job's trace; reported once, at its start.
     var trace: TraceRecorder?
     var progress: LoadProgress?
     /// A loader is called.
@@ -109,7 +109,7 @@ struct ProgressSteps {
 final class LoadedBytes: Sendable {
     let data: Data
     let origin: ImageOrigin
-    /// What is known about the response.
+    /// The record of the response.
     let record: ResponseRecord
     /// The head of the server's response, also of one that confirmed stored bytes.
     let head: LoaderResponse?
@@ -118,9 +118,9 @@ final class LoadedBytes: Sendable {
     let stored: StoredImage?
     /// Whether the server has confirmed stored bytes.
     let isConfirmed: Bool
-    /// What to store; `nil` for stored bytes.
+    /// The instructions for storing the bytes; `nil` for stored bytes.
     let arrival: Arrival?
-    /// What caches that machines share wait for.
+    /// The judgments of the bytes that shared caches wait for.
     let judgments: [BodyJudgment]
     private let isArrivalClaimed: Atomic<Bool>
     private let share: ByteBudget.Share
@@ -177,7 +177,7 @@ final class LoadedBytes: Sendable {
     }
 }
 
-/// What to store of a response.
+/// The instructions for storing a response.
 struct Arrival: Sendable {
     enum DiskUse: Sendable, Equatable {
         /// The disk stays as it is.
@@ -186,7 +186,7 @@ struct Arrival: Sendable {
         case stores
         /// The bytes are stored beside responses that `Vary` distinguishes.
         case storesBesideOthers
-        /// What is stored is removed.
+        /// The stored bytes are removed.
         case removes(others: Bool)
     }
 

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageIsolation
 import WebImageLoading
 
-/// What a pipeline takes of a manager's configuration.
+/// The parts of a manager's configuration that a pipeline needs.
 struct PipelineConfiguration: Sendable {
     var cache: any ImageCaching
     var loaders: ImageLoaderGroup

@@ -1,7 +1,7 @@
 public import WebImageCore
 import WebImageProcessing
 
-/// What a view shows until the image is loaded.
+/// The content of a view until the image is loaded.
 ///
 /// ```swift
 /// picture.setImage(url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))

@@ -9,7 +9,7 @@ import WebImageCore
 /// batch.cancel()
 /// ```
 public final class PrefetchBatch: Sendable {
-    /// What to load, and the key of its image.
+    /// A request, and the key of its image.
     struct Job: Sendable {
         let request: WebImageRequest
         let key: ImageCacheKey

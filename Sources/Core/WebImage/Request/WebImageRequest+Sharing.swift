@@ -1,6 +1,6 @@
 import WebImageCaching
 
-/// What a view needs when the same URL is set again.
+/// Comparisons for a view whose URL is set again.
 extension WebImageRequest {
     /// Whether both requests are for the same image, and this one does not require a new one.
     ///

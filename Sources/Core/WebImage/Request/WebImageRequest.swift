@@ -3,7 +3,7 @@ public import WebImageCore
 public import WebImageLoading
 public import WebImageProcessing
 
-/// What to load, and how.
+/// A request for an image: its URL, its size and its processors, and how to load it.
 ///
 /// ```swift
 /// // An image that fits into 320 × 240 pixels, and one of 320 × 240 pixels, whose edges are cut off.

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import WebImageCaching
 public import WebImageLoading
 
-/// What a disk cache has of the response that an entry's bytes came with: its head, and what HTTP says about its reuse.
+/// The response that an entry's bytes in a disk cache came with: its head, and HTTP's rules for its reuse.
 ///
 /// ```swift
 /// let key = manager.cacheKey(for: WebImageRequest(url)).original
@@ -11,7 +11,7 @@ public import WebImageLoading
 /// }
 /// ```
 public struct CachedResponse: Sendable, Equatable {
-    /// What tells how long a response is fresh (RFC 9111, 4.2.1).
+    /// The property of a response that tells how long it is fresh (RFC 9111, 4.2.1).
     public enum LifetimeSource: Sendable, CaseIterable {
         /// The directive `max-age`.
         case maxAge
@@ -44,7 +44,7 @@ public struct CachedResponse: Sendable, Equatable {
     /// Whether it may have changed on the server, so that it is revalidated before its next use, fresh or not.
     public var isInvalidated: Bool { stored.isInvalidated }
 
-    /// What tells how long it is fresh.
+    /// The property of the response that tells how long it is fresh.
     public var lifetimeSource: LifetimeSource {
         switch freshness(at: stored.responseTime).source {
         case .maxAge: .maxAge

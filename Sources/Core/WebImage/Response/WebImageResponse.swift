@@ -147,7 +147,7 @@ public struct WebImageResponse: Sendable {
         set { ownContent.recorder = newValue }
     }
 
-    /// What happened during the load. Each access creates a new trace.
+    /// The trace of the load. Each access creates a new one.
     public var trace: LoadTrace {
         guard let (recorder, start) = recorder else { return LoadTrace() }
         return recorder.trace(from: start)
@@ -201,9 +201,9 @@ package struct WebDataResponse: Sendable {
     package var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     package var metrics: LoaderMetrics?
-    /// What happened during the load.
+    /// The trace of the load.
     package var trace: LoadTrace
-    /// What caches that machines share wait for, to store the body: a caller that decodes it tells them the result.
+    /// The judgments of the body that shared caches wait for before they store it: a caller that decodes it tells them the result.
     package var judgments: [BodyJudgment] = []
 
     /// Returns the value of the last field with this name, in any case.

@@ -1,7 +1,7 @@
 import WebImageCore
 public import WebImageLoading
 
-/// What happened during a load, stage by stage: which cache had the image, and why others did not, what was requested
+/// The events of a load, stage by stage: which cache had the image, and why others did not, what was requested
 /// from the server, and how long everything took.
 ///
 /// ``WebImageOperation/trace`` and ``WebImageResponse/trace`` return it, and ``WebImageOperation/traceDescription`` its text.
@@ -24,9 +24,9 @@ public struct LoadTrace: Sendable, Hashable {
         case transfer
         /// A wait before another attempt.
         case retry
-        /// What the server's response meant for the stored one.
+        /// The effect of the server's response on the stored one.
         case validation
-        /// What was stored of a response, or why it was not.
+        /// The storing of a response, or why it was not stored.
         case store
         /// Decoding.
         case decode
@@ -42,7 +42,7 @@ public struct LoadTrace: Sendable, Hashable {
         public var start: Duration
         /// How long it took; 0 if that is not measured.
         public var duration: Duration
-        /// What happened, as a text for people. It may change between versions.
+        /// A description of the event, for people. It may change between versions.
         public var message: String
 
         /// Creates an entry.
@@ -90,7 +90,7 @@ public struct LoadTraceReader: Sendable {
     let recorder: TraceRecorder
     let start: BootTime
 
-    /// What has happened so far.
+    /// The trace so far.
     public var trace: LoadTrace { recorder.trace(from: start) }
 
     /// The transfers so far, in order of their start.
@@ -104,7 +104,7 @@ public struct LoadTraceReader: Sendable {
 public struct LoadTransfer: Sendable {
     /// When it started and how long it took; like those of its ``LoadTrace/Entry``.
     public var start, duration: Duration
-    /// What was measured of its exchanges with servers.
+    /// The measurements of its exchanges with servers.
     public var metrics: LoaderMetrics
 
     /// Creates a transfer, such as for a preview of a program's view.

@@ -98,7 +98,7 @@ extension HTTPCachePolicy.Revalidation {
     }
 }
 
-/// What a loader answered, without the body, which a trace must not hold.
+/// A loader's answer without the body, which a trace must not hold.
 struct AnswerNote: Sendable {
     let statusCode: Int?
     let byteCount: Result<Int, WebImageError>
@@ -106,7 +106,7 @@ struct AnswerNote: Sendable {
     /// The validators that were sent.
     let conditions: [HTTPHeader]
 
-    /// What came in a transfer that was resumed, in bytes; `nil` for all others. Its response has the status of the whole.
+    /// The bytes received in a transfer that was resumed; `nil` for all others. Its response has the status of the whole.
     private var received: Int64? {
         guard let exchange = metrics?.exchanges.last, exchange.statusCode == 206, statusCode != 206 else { return nil }
         return exchange.bodyByteCount

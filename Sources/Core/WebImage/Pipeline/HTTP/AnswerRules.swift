@@ -147,7 +147,7 @@ struct LoaderAnswer: Sendable {
     var head: LoaderResponse?
     var body: Result<Data, WebImageError>
     var metrics: LoaderMetrics?
-    /// What caches that machines share wait for.
+    /// The judgments of the body that shared caches wait for.
     var judgments: [BodyJudgment] = []
     var isRefused = false
     var isInFile = false

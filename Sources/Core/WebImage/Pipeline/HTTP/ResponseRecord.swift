@@ -4,7 +4,7 @@ import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
-/// What is known about the response that some bytes came with. All images made from the bytes share one record. Its
+/// The known properties of the response that some bytes came with. All images made from the bytes share one record. Its
 /// response is the one whose metadata the disk stores.
 ///
 /// ```
