@@ -13,7 +13,7 @@ package final class FramePools: Sendable {
     /// Runs a closure on another thread.
     package typealias Submit = @Sendable (LoadPriority, @escaping @Sendable () -> Void) -> Void
 
-    /// What two players must have in common to share a pool.
+    /// The properties that two players must have in common to share a pool.
     private struct Key: Hashable {
         let identity: AnimationIdentity
         let frameSize: PixelSize

@@ -108,7 +108,7 @@ extension DiskCache {
 }
 
 extension DiskCache {
-    /// What is stored with the bytes.
+    /// The properties that are stored with the bytes.
     ///
     /// ```swift
     /// let attributes = DiskCache.Attributes(expiration: .after(.seconds(3600)), extendedData: Data("draft".utf8))

@@ -195,7 +195,7 @@ public final class DiskCache: Sendable {
         } ?? false
     }
 
-    /// What a look-up changes.
+    /// The changes that a look-up makes.
     struct Counting: OptionSet {
         let rawValue: Int
         /// The entry counts as used now.

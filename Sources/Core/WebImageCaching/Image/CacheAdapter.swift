@@ -27,7 +27,7 @@ package final class CacheAdapter: PipelineCache {
     }
 
     /// One adapter per cache in the process, so that managers which share a cache share what is known about its images.
-    /// What is known outlives the adapter, as long as the cache exists.
+    /// The table of what is known outlives the adapter, as long as the cache exists.
     private static let references = Lock<[ObjectIdentifier: Reference]>([:])
 
     private struct Reference {

@@ -120,7 +120,7 @@ extension ImageCache {
 
         init(_ image: Image?, _ data: Data?, _ attributes: DiskCache.Attributes) {
             self.image = image
-            // What a program stores is not the response that the image may once have come with.
+            // An image that a program stores is not the response that it may once have come with.
             if !StoredProvenance.isKept { self.image?.provenance = nil }
             self.data = data
             self.attributes = attributes
@@ -153,7 +153,7 @@ extension ImageCache {
         var passage = changes.begin(key)
         let disk = tiers.contains(.disk) ? disk : nil
         let hasMemory = tiers.contains(.memory)
-        // What a program stores replaces what a manager has made.
+        // An image that a program stores replaces the one that a manager has made.
         if key.variant != nil { pixels?.remove(for: key.description) }
         // Existing bytes that are stored unchanged need no work.
         let hasReadyData = content.image == nil || configuration.serializer == nil

@@ -12,7 +12,7 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     public var source: String {
         didSet { hashValue = Self.hashValue(source, variant) }
     }
-    /// What distinguishes this image from the fully decoded original, such as a thumbnail's size; `nil` for the
+    /// The difference of this image from the fully decoded original, such as a thumbnail's size; `nil` for the
     /// original.
     public var variant: String? {
         didSet { hashValue = Self.hashValue(source, variant) }

@@ -134,13 +134,13 @@ package final class Watch: Sendable {
     var hasChanged: Bool { changes.hasChanged(since: passage) }
 }
 
-/// What is known about stored bytes.
+/// The properties of stored bytes.
 package struct StoredRecord: Sendable {
     package let created: Date
     package let responseMetadata: Data?
     /// Identifies the bytes, if that is known.
     package let mark: BytesMark?
-    /// What was made of ``responseMetadata``, for all copies.
+    /// The value that was read from ``responseMetadata``, for all copies.
     private let reading = Reading()
 
     private final class Reading: Sendable {

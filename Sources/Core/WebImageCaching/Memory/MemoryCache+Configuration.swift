@@ -259,7 +259,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     public package(set) var count = 0
     /// Their current total cost.
     public package(set) var totalCost = 0
-    // What inlined functions change.
+    // The counts that inlined functions change.
     @usableFromInline var hits = 0
     @usableFromInline var weakHits = 0
     @usableFromInline var misses = 0

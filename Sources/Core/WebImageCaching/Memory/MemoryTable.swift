@@ -49,7 +49,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// What left the table.
+    /// The key or the value of an entry, or both, that left the table.
     @usableFromInline
     struct Displaced: Sendable {
         /// `nil` where a reference or another value is left.
