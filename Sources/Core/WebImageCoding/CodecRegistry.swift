@@ -29,7 +29,7 @@ public final class CodecRegistry: Sendable {
         /// Those registered here.
         var decoders: [any ImageDecoder]
         var encoders: [any ImageEncoder]
-        /// What was made of them so far, one for each state. None is released, so that ``latest`` needs no lock.
+        /// The contents made of them so far, one for each state. None is released, so that ``latest`` needs no lock.
         var made: [Contents] = []
     }
 

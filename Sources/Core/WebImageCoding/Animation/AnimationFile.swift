@@ -45,7 +45,7 @@ struct FramePart: Sendable, Equatable {
         case source
     }
 
-    /// What happens to its rectangle before the next frame is drawn.
+    /// The change of its rectangle before the next frame is drawn.
     enum Disposal: Sendable {
         /// Nothing.
         case keep

@@ -31,7 +31,7 @@ public struct DecodingOptions: Sendable {
     }
     /// How damaged files are handled; see ``allowsDamage``.
     package var damage: Damage
-    /// What to refuse.
+    /// The limits above which files are refused.
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?

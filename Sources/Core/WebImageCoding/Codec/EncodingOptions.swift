@@ -66,14 +66,14 @@ public struct EncodingOptions: Sendable {
     /// default, for pixels in sRGB. EXIF and XMP keep their color space then. Pixels for other formats are converted first:
     /// ``PixelBuffer/convertedToSRGB(from:cancellation:)``.
     public var colorProfile: ColorProfile?
-    /// What ``quality`` means. Services that take the numbers of libraries have ``QualityScale/library``.
+    /// The meaning of ``quality``. Services that take the numbers of libraries have ``QualityScale/library``.
     package var qualityScale = QualityScale.look
     /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do. `false` by default.
     public var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG; ``Chroma/automatic`` by default.
     public var chroma = Chroma.automatic
-    /// What makes the image brighter on an HDR display, in a JPEG or AVIF. The other formats, animations, and a JPEG of transparent pixels
-    /// do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
+    /// The gain map of a JPEG or AVIF, which makes the image brighter on an HDR display. The other formats, animations, and a JPEG of
+    /// transparent pixels do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
     package var gainMap: GainMap?
     /// Whether a still PNG gets a palette if it has at most 256 colors, and otherwise the shorter of two filters: several
     /// times slower. `false` by default.

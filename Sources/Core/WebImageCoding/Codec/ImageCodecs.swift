@@ -140,7 +140,7 @@ package protocol ExternalCodec: Sendable {
 
 /// An incremental decoder that describes the file as far as it has arrived.
 package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
-    /// What the bytes so far tell about the image; `nil` if they are too few.
+    /// The properties of the image that the bytes so far contain; `nil` if they are too few.
     var probe: ImageProbe? { get }
 }
 
@@ -167,7 +167,7 @@ extension IncrementalImageDecoder {
     package var probe: ImageProbe? { (self as? any ProbingIncrementalDecoder)?.probe }
 }
 
-/// What the first bytes of a file tell: enough to refuse huge images and to lay out views.
+/// The properties that the first bytes of a file contain: enough to refuse huge images and to lay out views.
 ///
 /// | format | bytes needed |
 /// |---|---|

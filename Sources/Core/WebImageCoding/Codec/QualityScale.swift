@@ -1,6 +1,6 @@
 package import WebImageCore
 
-/// What ``EncodingOptions/quality`` means.
+/// The meaning of ``EncodingOptions/quality``.
 package enum QualityScale: String, Codable, Sendable, Hashable {
     /// The quality of a JPEG that looks about the same, in every format.
     case look

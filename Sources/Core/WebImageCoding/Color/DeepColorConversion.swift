@@ -225,7 +225,7 @@ extension ColorEncoding {
             return primaries.matrixToConnectionSpace.flatMap { DeepTables(curves: [], matrix: $0, hdr: hdr) }
         }
         if model == .cmyk { return inkTransform ?? DeepInkTransform() }
-        // What changes nothing with 8 bits is sRGB.
+        // An encoding whose conversion changes nothing with 8 bits counts as sRGB.
         guard ColorConversion.transforms.transform(from: self, model: model) != nil else { return nil }
         switch self {
         case .sRGB, .hdr: return nil

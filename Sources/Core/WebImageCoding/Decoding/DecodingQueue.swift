@@ -24,7 +24,7 @@ package enum DecodingQueue {
             niceness: niceness)
     }()
 
-    /// What is added to the nice value of threads for decoding.
+    /// The number that is added to the nice value of threads for decoding.
     package static var niceness: Int32 { ViewPresence.isAnnounced ? 5 : 0 }
 
     /// Runs `body` on a decoding thread.

@@ -97,7 +97,7 @@ struct FrameDifferences {
     }
 }
 
-/// What a file stores of a frame.
+/// The part of a frame that a file stores.
 struct FramePatch {
     var area: PixelArea
     /// The whole frame.

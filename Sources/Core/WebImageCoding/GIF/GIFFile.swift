@@ -32,7 +32,7 @@ struct GIFFile: Sendable {
 
     init(frameLimit: Int = DecodingLimits.default.frameCount) { self.frameLimit = frameLimit }
 
-    /// What to read next.
+    /// The part to read next.
     private enum Stage {
         case header
         /// The global palette and its length.

@@ -32,7 +32,7 @@ package struct StoredGainMap: Sendable {
     package var metadata: GainMapMetadata
     /// Those of the image, or of the brighter one, as the metadata say; `nil` for sRGB.
     package var colors: GainMap.Colors?
-    /// What the values of pixels mean.
+    /// The meaning of the pixels' values.
     package var encoding = Encoding.iso
 
     package enum Encoding: UInt8, Sendable {

@@ -65,7 +65,7 @@ extension GainMapMetadata {
         return XMPPacket.packet(of: description)
     }
 
-    /// What the packet of an image says about the map that follows.
+    /// Returns the packet of an image with a gain map, which announces the map that follows.
     static func directory(mapByteCount: Int) -> String {
         typealias Namespace = XMPPacket.Namespace
         func item(_ attributes: String) -> String {

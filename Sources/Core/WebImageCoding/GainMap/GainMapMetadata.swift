@@ -9,7 +9,7 @@ package struct GainMapMetadata: Sendable, Hashable {
         /// Binary logarithms of gains.
         package var minimum, maximum: Fraction
         package var gamma: Fraction
-        /// What is added to the light of the image before the gain, and subtracted after it.
+        /// The numbers that are added to the light of the image before the gain, and subtracted after it.
         package var baseOffset, alternateOffset: Fraction
 
         package init(

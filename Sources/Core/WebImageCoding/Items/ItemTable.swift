@@ -37,7 +37,7 @@ package struct ItemTable {
     private var boxes: [Box] = []
     private var associations: [Int: [(index: Int, isEssential: Bool)]] = [:]
     private var data: Range<Int>?
-    /// What the tables may still take, in entries.
+    /// The number of entries that the tables may still take.
     private var entriesLeft = countLimit
 
     /// The maximum number of items, extents, references and associations in all.

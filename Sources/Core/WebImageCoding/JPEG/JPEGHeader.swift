@@ -15,7 +15,7 @@ struct JPEGHeader {
     let profileSegments: [Range<Int>]
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
     let hasGainMap: Bool
-    /// What ISO 21496-1 says of a gain map: in the image the versions, in the map all.
+    /// The segment of ISO 21496-1 about a gain map: in the image the versions, in the map all.
     let gainMapSegment: Range<Int>?
     /// The index of the images in the file (CIPA DC-007), a TIFF structure.
     let pictureIndex: Range<Int>?

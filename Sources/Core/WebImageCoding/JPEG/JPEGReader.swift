@@ -22,7 +22,7 @@ final class JPEGReader {
     private var rowCount = 0
     /// Whether the compressed data of all scans have been read.
     private var isComplete = false
-    /// What ended decoding early; there may be good pixels before it.
+    /// The error that ended decoding early; there may be good pixels before it.
     private(set) var damage: WebImageError?
     /// Whether ``damage`` might be tolerated with more bytes, so that the whole file has to be decoded to tell.
     ///

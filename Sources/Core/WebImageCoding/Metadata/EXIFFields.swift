@@ -1,7 +1,7 @@
 public import FoundationEssentials
 internal import WebImageCore
 
-/// What EXIF tells about how a photograph was taken (CIPA DC-008). Every value is as the file has it, and `nil` if it is
+/// The fields of EXIF about how a photograph was taken (CIPA DC-008). Every value is as the file has it, and `nil` if it is
 /// missing or invalid, or if a number that must be positive is 0: many cameras write that for a value that they do not
 /// know.
 ///

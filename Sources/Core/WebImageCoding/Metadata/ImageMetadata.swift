@@ -2,7 +2,7 @@ internal import CWebImageLCMS
 public import FoundationEssentials
 public import WebImageCore
 
-/// What a file tells about its image beside the pixels. Read it with ``CodecRegistry/metadata(of:limits:cancellation:)``, and write it with
+/// The metadata of a file's image, beside the pixels. Read it with ``CodecRegistry/metadata(of:limits:cancellation:)``, and write it with
 /// ``EncodingOptions/metadata``.
 public struct ImageMetadata: Codable, Sendable, Hashable {
     /// EXIF: the date, the camera, the place (CIPA DC-008). A TIFF structure, without `Exif\0\0`; `nil` for none.

@@ -148,7 +148,7 @@ struct PNGFile: Sendable {
     }
 
     private var hasAnimationChunk = false
-    /// What precedes acTL: more than one header is invalid, whatever they are.
+    /// The chunks of frames before acTL: more than one header is invalid, whatever they are.
     private var earlyFrames: [PNGChunk] = []
 
     private mutating func readFrame(_ chunk: PNGChunk, in data: RawSpan) {

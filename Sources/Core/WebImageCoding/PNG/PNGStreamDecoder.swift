@@ -5,7 +5,7 @@ internal import WebImageCore
 /// Decodes any PNG with libpng, as far as its data are available, and continues when more are. Used by one thread at a
 /// time.
 final class PNGStreamDecoder {
-    /// What is wrong with the data. The rows before it are good, and no more follow.
+    /// The error in the data. The rows before it are good, and no more follow.
     private(set) var failure: WebImageError?
 
     private let image: PNGImage

@@ -23,7 +23,7 @@ final class WebPImageDecoder {
     private var seenCount = 0
     private var shownCount = 0
     private(set) var isComplete = false
-    /// What ended decoding early; there may be good rows before it.
+    /// The error that ended decoding early; there may be good rows before it.
     private(set) var damage: WebImageError?
 
     /// Allocates memory for an image of `size`.
