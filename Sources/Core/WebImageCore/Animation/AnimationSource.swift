@@ -19,7 +19,7 @@ public protocol AnimationSource: Sendable {
     var identity: AnimationIdentity { get }
     /// The size of every frame in pixels, after orientation is applied: the file's canvas, or the thumbnail's size.
     var frameSize: PixelSize { get }
-    /// What is known about each frame without decoding it, in order; at least one.
+    /// The properties of each frame, known without decoding it, in order; at least one.
     var frames: [AnimationFrame] { get }
     /// How often the animation plays; 0 means forever.
     var loopCount: Int { get }
@@ -69,7 +69,7 @@ public struct AnimationIdentity: Sendable, Hashable {
     }
 }
 
-/// What is known about a frame of an animation without decoding it.
+/// The properties of a frame of an animation, known without decoding it.
 public struct AnimationFrame: Codable, Sendable, Hashable {
     /// How long the frame is shown. As in browsers, 100 ms for a file that specifies 10 ms or less.
     public var duration: Duration

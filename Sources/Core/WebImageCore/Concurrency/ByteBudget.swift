@@ -101,7 +101,7 @@ package final class ByteBudget: Sendable {
         return start
     }
 
-    /// What a body counts before its length is known; most images on the web are smaller.
+    /// The number of bytes that a body counts before its length is known; most images on the web are smaller.
     package static let estimatedByteCount = 1 << 20
 
     /// A part of the budget, until it is released.

@@ -1,4 +1,4 @@
-/// What a job reports before it ends, such as progress. A late subscriber receives it merged.
+/// The reports of a job before it ends, such as progress. A late subscriber receives them merged.
 @usableFromInline package protocol JobNews: Sendable {
     /// Merges newer news, which replaces older news about the same thing.
     mutating func merge(_ newer: Self)

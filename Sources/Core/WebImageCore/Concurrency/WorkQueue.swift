@@ -224,7 +224,7 @@ private struct StartedTask: LoaderTask {
     func setPriority(_ priority: LoadPriority) {}
 }
 
-/// What waits in a queue.
+/// A piece of work that waits in a queue.
 private enum Work {
     case body(WorkQueue.Body)
     case cancellable(@Sendable (Cancellation) -> Void, Cancellation)

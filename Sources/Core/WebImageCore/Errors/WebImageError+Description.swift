@@ -3,22 +3,22 @@ internal import Glibc
 public import FoundationEssentials
 
 extension WebImageError: LocalizedError, CustomStringConvertible {
-    /// What happened and what to do about it, for logs and messages. Never contains the user name or password of a URL.
+    /// The error and advice, for logs and messages. Never contains the user name or password of a URL.
     public var description: String { description(advice: recoverySuggestion) }
 
-    /// What happened, with the URL. Never contains a user name or password.
+    /// The error, with the URL. Never contains a user name or password.
     public var errorDescription: String? {
         let text = problem
         return CredentialRedaction.removingUserInformation(
             from: subject.map { "\($0): \(text)" } ?? text.prefix(1).uppercased() + text.dropFirst())
     }
 
-    /// What happened, and another advice than the library's.
+    /// Returns the error, with other advice than the library's.
     package func description(advice: String?) -> String {
         [errorDescription, advice].compactMap(\.self).joined(separator: " ")
     }
 
-    /// What to do about it; `nil` where there is no advice.
+    /// The library's advice; `nil` where there is none.
     public var recoverySuggestion: String? { advice.map(CredentialRedaction.removingUserInformation(from:)) }
 
     /// The URL, file or cache key that the sentence of ``problem`` is about.
@@ -105,7 +105,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
 }
 
 extension WebImageError {
-    /// What was probably meant by a text that is not a URL.
+    /// Returns advice about a text that is not a URL, by its probable meaning.
     private static func advice(forURL text: String) -> String {
         let example = "Write it in full, such as https://example.org/image.jpg."
         let shown = CredentialRedaction.removingAll(from: text)

@@ -1,6 +1,6 @@
 extension WebImageError {
-    /// What the user of a program can do about the error, without the library's API. A program adds what its own options
-    /// and controls can do. `nil` where there is no advice.
+    /// Advice for the user of a program, without the library's API. A program adds what its own options and controls can do.
+    /// `nil` where there is no advice.
     public var userAdvice: String? {
         switch self {
         case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."

@@ -73,7 +73,7 @@ public struct Image: Sendable {
         get { storage.properties.isTransformed }
         set { change { $0.isTransformed = newValue } }
     }
-    /// What is known about the origin of the bytes; `nil` for images that were not loaded by a manager.
+    /// The origin of the bytes; `nil` for images that were not loaded by a manager.
     package var provenance: (any ImageProvenance)? {
         get { storage.properties.provenance }
         set { change { $0.provenance = newValue } }

@@ -28,7 +28,7 @@ package final class CacheMaintenance: Sendable {
         var due: Int64
     }
 
-    /// What the thread has to wait for.
+    /// The events that the thread has to wait for.
     private struct Wait: Equatable {
         var until: Int64
         var watchesPressure: Bool
@@ -39,7 +39,7 @@ package final class CacheMaintenance: Sendable {
         var clients: [ObjectIdentifier: Client] = [:]
         var isRunning = false
         var isLingering = false
-        /// What the thread waits for; `nil` while it is awake.
+        /// The wait of the thread; `nil` while it is awake.
         var wait: Wait?
 
         /// `nil` if there is nothing to wait for.

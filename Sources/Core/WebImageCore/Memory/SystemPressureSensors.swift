@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What wakes ``CacheMaintenance``'s thread.
+/// The events that wake ``CacheMaintenance``'s thread.
 package protocol PressureSensing: AnyObject, Sendable {
     /// Waits until the time has passed, memory is low, or ``wake()`` is called. Called on the thread only.
     ///
