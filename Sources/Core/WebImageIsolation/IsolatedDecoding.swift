@@ -51,7 +51,7 @@ public final class IsolatedDecoding: Sendable {
         }
     }
 
-    /// What decoder processes did.
+    /// The counts of decoder processes, their images and their failures.
     public struct Counters: Sendable, Equatable {
         /// The number of processes that were started.
         public var startedProcessCount = 0
@@ -71,7 +71,7 @@ public final class IsolatedDecoding: Sendable {
         public var layers: Set<SandboxLayer>
         /// Why other layers do not hold: the system's messages.
         public var missingLayers: [SandboxLayer: String]
-        /// What happened so far.
+        /// The counts so far.
         public var counters: Counters
     }
 

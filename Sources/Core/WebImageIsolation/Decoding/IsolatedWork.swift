@@ -18,7 +18,7 @@ struct IsolatedWork: Sendable {
             policy: other.requiring(policy.layers))
     }
 
-    /// What bounds a request, and how urgent it is.
+    /// The limits and the priority of a request.
     struct Terms {
         /// With the time that it may take; `nil` for encoding, which takes as long as the program's options make it.
         var limits: DecodingLimits?
@@ -104,7 +104,7 @@ struct IsolatedWork: Sendable {
             } catch let failure as DecoderProcess.Failure {
                 isolation.pool.count { $0.failures[format, default: 0] += 1 }
                 if limit.isCancelled { throw WebImageError.cancelled }
-                // What the earlier images left in the process may be the cause. Time and memory are not given twice.
+                // Earlier images of the process may be the cause. Time and memory are not given twice.
                 guard !wasNew, !failure.isOfLimit, limit.deadline > Channel.Limit.now else {
                     throw error(of: failure, terms.limits, isLate: limit.deadline <= Channel.Limit.now)
                 }

@@ -34,7 +34,7 @@ package struct Channel: Sendable {
     package enum Failure: Error {
         /// The other process has ended.
         case closed
-        /// What arrived is no message.
+        /// The bytes that arrived are no message.
         case invalid(InvalidMessage)
         /// The wait ended, in the middle of a message.
         case interrupted

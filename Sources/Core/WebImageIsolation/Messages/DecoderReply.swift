@@ -1,7 +1,7 @@
 package import WebImageCoding
 package import WebImageCore
 
-/// What a decoder process returns.
+/// A reply of a decoder process.
 package enum DecoderReply: Codable {
     /// The first message: what the decoder is, and which layers of its sandbox hold.
     case ready(version: String, SandboxReport)
@@ -15,7 +15,7 @@ package enum DecoderReply: Codable {
     case preview(DecodedImage?)
     /// `nil` for a still image.
     case animation(AnimationDescription?)
-    /// What the file that is arriving has shown so far.
+    /// The properties known so far of the file that is arriving.
     case arrived(ImageProbe?, AnimationDescription?)
     /// The decoder requests the frame of that index. The request is still in progress.
     case needsFrame(Int)
@@ -62,7 +62,7 @@ package struct DecodedImage: Codable {
     }
 }
 
-/// What is known about an animation before its frames are decoded.
+/// The properties of an animation, known before its frames are decoded.
 package struct AnimationDescription: Codable {
     package var frameSize: PixelSize
     package var loopCount: Int

@@ -1,7 +1,7 @@
 package import WebImageCoding
 package import WebImageCore
 
-/// What a program requests from a decoder process.
+/// A program's request to a decoder process.
 ///
 ///     program ──▶ number, request, [memory] ──▶ decoder
 ///     program ◀── number, reply ◀── decoder
@@ -10,7 +10,7 @@ package import WebImageCore
 package enum DecoderRequest: Codable, Sendable {
     /// The properties of a file.
     case info(ImageFormat)
-    /// What the first bytes of a file tell.
+    /// The properties that the first bytes of a file contain.
     case probe(ImageFormat)
     /// EXIF and XMP, in the output.
     case metadata(ImageFormat)
@@ -20,7 +20,7 @@ package enum DecoderRequest: Codable, Sendable {
     case gainMap(ImageFormat)
     /// The image, or the first frame of an animation, in the output.
     case decode(ImageFormat, Sent<DecodingOptions>)
-    /// What is known about the frames of an animation.
+    /// The properties of an animation's frames.
     case animation(ImageFormat, Sent<DecodingOptions>)
     /// Opens a file for reading its frames.
     case openFrames(session: Int, ImageFormat, Sent<DecodingOptions>)

@@ -10,11 +10,11 @@ package struct InvalidMessage: Error, Equatable {
 
 /// Reads what a ``MessageEncoder`` wrote. No length is believed: each is checked against the bytes that are there.
 ///
-/// What a decoder process sends is hostile input, because a file may have taken it over. All its numbers pass through ``integer()`` and
+/// All bytes from a decoder process are hostile input, because a file may have taken it over. All its numbers pass through ``integer()`` and
 /// ``double()``, so that arithmetic with them cannot overflow: the sum or difference of some, or a small multiple. What values mean is
 /// checked in ``DecoderReply``.
 package final class MessageDecoder {
-    /// Who has sent a message.
+    /// The sender of a message.
     package enum Sender: Sendable { case program, process }
 
     private let bytes: [UInt8]
@@ -210,7 +210,7 @@ private struct Elements: UnkeyedDecodingContainer {
     func superDecoder() throws -> any Decoder { decoder }
 }
 
-/// What an enum with raw values consists of.
+/// The single value of an enum with raw values.
 private struct Single: SingleValueDecodingContainer {
     let decoder: MessageDecoder
     var codingPath: [any CodingKey] { [] }

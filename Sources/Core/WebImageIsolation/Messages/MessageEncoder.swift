@@ -142,7 +142,7 @@ private struct Elements: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { encoder }
 }
 
-/// What an enum with raw values consists of.
+/// The single value of an enum with raw values.
 private struct Single: SingleValueEncodingContainer {
     let encoder: MessageEncoder
     var codingPath: [any CodingKey] { [] }

@@ -28,7 +28,7 @@ public enum SandboxLayer: String, Codable, Sendable, Hashable, CaseIterable {
     case systemCallFilter
 }
 
-/// What a decoder process says about its sandbox.
+/// A decoder process's report about its sandbox.
 package struct SandboxReport: Codable, Sendable, Equatable {
     package var layers: Set<SandboxLayer>
     /// Why the other layers do not hold: error numbers of the system.

@@ -22,7 +22,7 @@ package struct Sent<Options: SentOptions>: Codable, Sendable {
 package protocol SentOptions: Sendable {
     /// Those whose properties a message replaces. No initializer: it would take the place of one with defaults.
     static var unsent: Self { get }
-    /// What a process needs of them.
+    /// The properties that a process needs.
     static var sentProperties: [SentProperty<Self>] { get }
 }
 

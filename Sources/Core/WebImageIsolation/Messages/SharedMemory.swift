@@ -87,13 +87,13 @@ package final class SharedMemory: Sendable {
     /// Gives the pages that are wholly inside a range back to the system.
     func clear(_ range: Range<Int>) { cwi_memory_clear(descriptor, range.lowerBound, range.count) }
 
-    /// What is done with mapped memory.
+    /// The use of mapped memory.
     package enum Access {
         /// Both processes see what is written.
         case shared
         /// Reading only.
         case reading
-        /// What is written stays in this process.
+        /// Bytes that are written stay in this process.
         case copying
 
         fileprivate var access: cwi_access {

@@ -1,7 +1,7 @@
 internal import CWebImageIsolation
 package import WebImageCore
 
-/// What a decoder process has loaded: the library of one format, or none. A process loads what its images need, and an image reaches no
+/// The library that a decoder process has loaded: that of one format, or none. A process loads what its images need, and an image reaches no
 /// code of another format's library.
 package struct DecoderKind: Sendable, Hashable {
     /// The format of the library; `nil` without one.

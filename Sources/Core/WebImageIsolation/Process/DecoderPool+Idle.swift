@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import WebImageCore
 
-/// What happens to processes without work: they rest, and end after a while.
+/// The life of processes without work: they rest, and end after a while.
 extension DecoderPool {
     /// Starts the thread that ends processes without work. A timer of Dispatch would need descriptors, and Dispatch ends a program that has closed
     /// them.

@@ -14,7 +14,7 @@ final class DecoderPool: Sendable {
     let configuration: IsolatedDecoding.Configuration
     let state = Lock(State())
 
-    /// What a process works on.
+    /// The kind of image that a process works on.
     enum Place {
         case usual
         /// An image that takes long.

@@ -12,7 +12,7 @@ final class DecoderProcess: @unchecked Sendable {
     /// Ends the wait for a reply.
     private let interruption: Interruption
     let kind: DecoderKind
-    /// What the process says about its sandbox.
+    /// The process's report about its sandbox.
     let report: SandboxReport
     /// The number of images that it has worked on.
     private(set) var imageCount = 0
@@ -189,7 +189,7 @@ final class DecoderProcess: @unchecked Sendable {
         } catch let error as Failure {
             throw error
         } catch {
-            // What it requests cannot be had, and it waits for that.
+            // The process waits for an answer to a request of its own, which cannot be given.
             endWithoutWaiting()
             throw error
         }

@@ -54,7 +54,7 @@ struct WaitLimit {
 struct Spools {
     private var files: [UnnamedFile] = []
     private var requestCount = 0
-    /// What may still be requested, in bytes.
+    /// The number of bytes that may still be requested.
     private var rest: Int
 
     init(byteLimit: Int) { rest = byteLimit }
