@@ -26,7 +26,7 @@ package final class BodyCollector: Sendable {
     /// A body that is being written to a file.
     private struct Spool {
         var file: SpoolFile?
-        /// What the file system must have space for.
+        /// The number of bytes that the file system must have space for.
         var neededByteCount: Int64 = 0
         var waiting: [Data] = []
         var writtenByteCount = 0

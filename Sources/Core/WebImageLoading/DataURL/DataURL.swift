@@ -2,7 +2,7 @@ package import FoundationEssentials
 internal import SystemText
 package import WebImageCore
 
-/// What a `data:` URL contains, as browsers read it (WHATWG Fetch Standard, "data: URL processor").
+/// The content of a `data:` URL, as browsers read it (WHATWG Fetch Standard, "data: URL processor").
 package struct DataURL: Sendable {
     /// The type in front of the comma, in normal form; `text/plain;charset=US-ASCII` if there is no valid one.
     let mediaType: MediaType

@@ -26,7 +26,7 @@ final class DownloadState {
         }
     }
 
-    /// What to do with the body of the current hop.
+    /// The use of the body of the current hop.
     private enum Body {
         case awaited
         case wanted(expected: Int64?)
@@ -306,7 +306,7 @@ extension DownloadState {
         }
     }
 
-    /// What to pass to the redirect handler; `nil` for a response that is no redirect, or one that is not followed in
+    /// Returns the arguments of the redirect handler; `nil` for a response that is no redirect, or one that is not followed in
     /// any case.
     func proposedRedirect(_ head: TransferHead) -> (response: LoaderResponse, target: URL)? {
         guard let location = head.redirectLocation, let target = try? target(of: location) else { return nil }
@@ -370,7 +370,7 @@ extension DownloadState {
     }
 }
 
-/// What happens to a redirect.
+/// The treatment of a redirect.
 enum RedirectDecision {
     case follow
     /// This URL is loaded instead of the target, and checked as the target was.
@@ -476,7 +476,7 @@ extension DownloadState {
     }
 }
 
-/// What the loads of a downloader share.
+/// The objects that the loads of a downloader share.
 final class DownloadEnvironment: Sendable {
     let configuration: ImageDownloader.Configuration
     let proxies: ProxyRules

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What a private cache may do with requests and responses: RFC 9111 and RFC 5861, as functions of the request, the
+/// The rules of a private cache for requests and responses: RFC 9111 and RFC 5861, as functions of the request, the
 /// stored responses and the time.
 ///
 /// ```
@@ -44,7 +44,7 @@ package enum HTTPCachePolicy {
         }
     }
 
-    /// What to do with a request. `index` is that of the stored response.
+    /// A decision about a request. `index` is that of the stored response.
     package enum Decision: Sendable, Equatable {
         /// Serve the stored response.
         case serve(index: Int, because: Reason)
@@ -99,7 +99,7 @@ package enum HTTPCachePolicy {
         case bodyWasNotKept
     }
 
-    /// What to do with a request, given the responses that are stored for its URL.
+    /// Decides about a request, given the responses that are stored for its URL.
     package static func decide(_ request: Request, stored: [StoredResponse], now: Date) -> Decision {
         let requestControl = request.cacheControl
         func miss(_ reason: Reason) -> Decision {
@@ -276,7 +276,7 @@ extension HTTPCachePolicy {
 }
 
 extension HTTPCachePolicy {
-    /// What the redirects that led to a response mean for keeping it under the requested URL: each of them is
+    /// The effect of redirects on keeping the response that they led to under the requested URL: each of them is
     /// an answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
     package struct RedirectRule: Sendable, Equatable {
         /// For how many seconds after the response the shortest-lived of them is good; `nil` for no limit.

@@ -40,7 +40,7 @@ public struct HarmlessHeaders: Sendable, Hashable, ExpressibleByArrayLiteral {
         "x-ot-span-context", "sentry-trace",
     ]
 
-    /// What `Vary` distinguishes, and what concerns caches, conditions and the body.
+    /// Fields that `Vary` distinguishes, or that concern caches, conditions and the body.
     private static let negotiationNames: Set<String> =
         HTTPHeader.conditionNames.union(RequestHeaders.bodyNames).union(RequestHeaders.framingNames)
         .union(["accept", "accept-*", "user-agent", "referer", "range", "cache-control", "pragma"])

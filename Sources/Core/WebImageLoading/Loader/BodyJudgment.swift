@@ -6,7 +6,7 @@ internal import WebImageCore
 ///     not decodable ───────► reject ──► noImage ─┐ with the last reference: another load of the same
 ///     neither, as after a cancellation ► unknown ┘ bytes may have other limits, and accept them
 package final class BodyJudgment: Sendable {
-    /// What decoding has shown.
+    /// The result of decoding.
     package enum Verdict: Sendable {
         case image, noImage, unknown
     }

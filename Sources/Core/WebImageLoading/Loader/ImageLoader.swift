@@ -46,7 +46,7 @@ package protocol HeaderReporting {
     func requestHeaders(for request: LoaderRequest) -> [HTTPHeader]
 }
 
-/// What a loader reports. The same events pass from the transport through all loaders that wrap others to the pipeline.
+/// An event of a load. The same events pass from the transport through all loaders that wrap others to the pipeline.
 ///
 /// ```swift
 /// let task = ImageDownloader.shared.load(LoaderRequest(url: url), priority: .normal) { event in
@@ -72,7 +72,7 @@ public enum LoaderEvent: Sendable {
     case finished(Result<Void, WebImageError>)
 }
 
-/// What the library's loaders report to each other; see ``LoaderEvent/report(_:)``.
+/// A report among the library's loaders; see ``LoaderEvent/report(_:)``.
 public struct LoaderReport: Sendable {
     package enum Content: Sendable {
         /// The load waits in a queue. Only loaders with a queue send this and ``started``.
@@ -85,7 +85,7 @@ public struct LoaderReport: Sendable {
         case waited(Duration)
         /// The last attempt failed with an error that differs from the one at the end.
         case attemptFailed(WebImageError)
-        /// What a loader that wraps another one did, as a text for the trace.
+        /// A note of a loader that wraps another one, as a text for the trace.
         case noted(String)
         /// A cache that machines share waits for the judgment of the body; right before the end.
         case judged(by: BodyJudgment)
@@ -110,9 +110,9 @@ extension LoaderEvent {
 package struct LoaderRetry: Sendable {
     /// Why the attempt failed.
     package var error: WebImageError
-    /// What the next attempt loads: the same URL or an alternative.
+    /// The URL of the next attempt: the same or an alternative.
     package var url: URL
-    /// What the next attempt waits for.
+    /// The event that the next attempt waits for.
     package var wait: LoadAttempt.Wait
 
     package init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {

@@ -64,7 +64,7 @@ public struct LoadAttempt: Sendable, Equatable {
     public package(set) var number: Int
     /// The request's URL, or one of its alternatives.
     public package(set) var url: URL
-    /// What the attempt waits for, or has waited for, before it starts.
+    /// The event that the attempt waits for, or has waited for, before it starts.
     public package(set) var wait = Wait.none
     /// The duration without the wait; `nil` until the attempt has ended.
     public package(set) var duration: Duration?
@@ -78,7 +78,7 @@ public struct LoadAttempt: Sendable, Equatable {
         self.wait = wait
     }
 
-    /// What an attempt waits for.
+    /// An event that an attempt waits for.
     public enum Wait: Sendable, Equatable {
         /// Nothing.
         case none

@@ -86,7 +86,7 @@ final class ByteInbox: Sendable {
         var headReader: CheckedContinuation<Head, Never>?
         var reader: CheckedContinuation<Piece, Never>?
 
-        /// What the reader receives of the head; `nil` if it must wait.
+        /// The head that the reader receives, or an error; `nil` if it must wait.
         var head: Head? {
             if let response { return .success(response) }
             return end.map { end in end.flatMap { .failure(.cancelled) } }

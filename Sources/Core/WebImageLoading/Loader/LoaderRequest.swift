@@ -57,7 +57,7 @@ public struct LoaderRequest: Sendable, Hashable {
     /// The maximum total duration of the load's transfers; `nil`, the default, uses the loader's limit. See
     /// ``ImageDownloader/Configuration/totalTimeout`` for what counts.
     public var totalTimeout: Duration?
-    /// What the attempts of this load share; not part of its identity.
+    /// The state that the attempts of this load share; not part of its identity.
     package var history: LoadHistory?
 
     /// The duration of earlier transfers of this load, which counts towards ``totalTimeout``.

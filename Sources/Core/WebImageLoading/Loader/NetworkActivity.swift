@@ -19,7 +19,7 @@ public final class NetworkActivity: Sendable {
 
     private struct State {
         var count = 0
-        /// What has been reported.
+        /// The last reported value.
         var isActive = false
         /// When the count began to change, and when it last changed; `nil` while no change waits to be reported.
         var settling: (start: Duration, lastChange: Duration)?

@@ -143,7 +143,7 @@ extension LoaderRequest {
     }
 }
 
-/// What a requested body depends on. Files are named after its digest, which few loads need.
+/// The properties of a request that its body depends on. Files are named after its digest, which few loads need.
 struct PartialBodyKey: Hashable, Sendable {
     let text: String
 

@@ -76,8 +76,8 @@ final class CurlCookieStore: CookieStore {
     }
 }
 
-/// What transfers have in common beyond the connections of their multi handle. Used on the network thread alone, so
-/// that libcurl needs no locks of ours.
+/// Data that transfers share beyond the connections of their multi handle. Used on the network thread alone, so that
+/// libcurl needs no locks of ours.
 ///
 /// An easy handle keeps TLS sessions to itself otherwise, and each is used for one transfer: every new connection would
 /// pay for a whole handshake.

@@ -82,7 +82,7 @@ final class CurlEngine {
         }
     }
 
-    /// What is sent without a check of the server shares nothing with the rest.
+    /// Returns the data that a transfer shares. Transfers without a check of the server share nothing with the rest.
     private func share(for access: TransferAccess) -> CurlShare? {
         if access.usesCookies { return cookies.share }
         return access.allowsInvalidCertificates ? nil : sessions
