@@ -93,7 +93,7 @@ package struct AttentionCrop {
                 lumas[y * width + max(0, x - 1)] + lumas[y * width + min(width - 1, x + 1)]
                 + lumas[max(0, y - 1) * width + x] + lumas[min(height - 1, y + 1) * width + x]
             let edge = min(1, abs(4 * lumas[index] - around))
-            // What is too dark has no color.
+            // Pixels that are too dark have no color.
             guard lumas[index] > 0.05 else { return edge }
             return edge + skin(colors[index]) + colors[index].max() - colors[index].min()
         }

@@ -2,7 +2,7 @@ internal import CWebImageKernels
 internal import WebImageCoding
 public import WebImageCore
 
-/// What an image is drawn on.
+/// A background that an image is drawn on.
 struct Canvas {
     let color: Color
     let size: PixelSize

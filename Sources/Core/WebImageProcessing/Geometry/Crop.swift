@@ -60,7 +60,7 @@ struct InsetProcessor: PointProcessor {
             pixels, x: -rect.x, y: -rect.y, replacesBackground: true, cancellation: context.cancellation)
     }
 
-    /// What becomes of the edges, in pixels of the image.
+    /// Returns the rectangle within the insets, in pixels of the image.
     func rect(of size: PixelSize, in context: ProcessingContext) throws(WebImageError) -> PixelRect {
         try checkPositive("scale", context.scale)
         for (name, value) in [

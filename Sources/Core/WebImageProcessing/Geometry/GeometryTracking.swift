@@ -103,7 +103,7 @@ extension CropProcessor: GeometricProcessor {
 }
 
 extension InsetProcessor: GeometricProcessor {
-    /// What is added outside has no gains.
+    /// Pixels that are added outside have no gains.
     func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
         let rect = try rect(of: image.pixels.size, in: image.context)
         return rect.clamped(to: image.pixels.size) == rect ? .part(PixelRegion(rect)) : nil

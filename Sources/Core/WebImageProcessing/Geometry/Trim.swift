@@ -9,7 +9,7 @@ struct TrimProcessor: Processor {
     var color: Color?
     /// Whether as much is removed at the left as at the right, and at the top as at the bottom.
     var symmetry = TrimSymmetry()
-    /// What is seen through translucent pixels when colors are compared; `nil` compares premultiplied components and alpha.
+    /// The color behind translucent pixels when colors are compared; `nil` compares premultiplied components and alpha.
     var matte: Color?
 
     /// Such as `trim(tolerance:10)`.

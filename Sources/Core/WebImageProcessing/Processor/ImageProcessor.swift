@@ -28,7 +28,7 @@ public struct ImageProcessor: Sendable {
     }
 }
 
-/// What an ``ImageProcessor`` does.
+/// The operation of an ``ImageProcessor``.
 package protocol Processor: Sendable {
     /// Names the processor and every parameter the result depends on: two processors with the same identifier make the
     /// same image of the same input. Caches find results by it.

@@ -96,7 +96,7 @@ extension ClosedRange<Double> {
     }
 }
 
-/// What a processor needs besides the pixels: the scale to convert points to pixels, and the cancellation.
+/// The context of a processor's work besides the pixels: the scale to convert points to pixels, and the cancellation.
 package struct ProcessingContext: Sendable {
     /// Pixels per point.
     package let scale: Double
