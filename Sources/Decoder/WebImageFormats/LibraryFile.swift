@@ -125,7 +125,7 @@ final class LibraryFile {
             storedEXIF: data(info.exif, info.exif_length), xmp: data(info.xmp, info.xmp_length))
     }
 
-    /// What colors are converted from.
+    /// The encoding that colors are converted from.
     private var colors: ColorEncoding {
         if let profile { return keepsColors && profile.model == .rgb ? .sRGB : .profile(profile) }
         return Self.colors(primaries: info.primaries, transfer: info.transfer)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore
 
-/// What the headers of a JPEG 2000 code stream tell about the image, and where its tile parts end (ISO/IEC 15444-1, annex A).
+/// The image as the headers of a JPEG 2000 code stream describe it, and where its tile parts end (ISO/IEC 15444-1, annex A).
 ///
 ///     SOC │ SIZ: image, tiles, components │ COD, COC: resolutions │ SOT … SOD: a part of a tile │ SOT … │ EOC
 struct Codestream: Sendable {

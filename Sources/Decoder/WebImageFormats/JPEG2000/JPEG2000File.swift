@@ -1,7 +1,7 @@
 internal import WebImageCoding
 internal import WebImageCore
 
-/// What a JPEG 2000 file tells besides its image data (ISO/IEC 15444-1, annex I), read without the library.
+/// The properties of a JPEG 2000 file besides its image data (ISO/IEC 15444-1, annex I), read without the library.
 ///
 ///     jP │ ftyp │ jp2h: ihdr, colr: colors; pclr, cmap: palette; cdef: order and alpha │ jp2c: code stream
 ///
@@ -27,7 +27,7 @@ struct JPEG2000File: Sendable {
         var palette: [UInt16]?
     }
 
-    /// What a channel is for (I.5.3.6).
+    /// The purpose of a channel (I.5.3.6).
     struct Definition: Sendable {
         var channel: Int
         /// 0 for color, 1 for alpha, 2 for alpha with which the colors were multiplied.

@@ -1,7 +1,7 @@
 internal import WebImageCoding
 internal import WebImageCore
 
-/// What the boxes of an AVIF or HEIC tell about its main image (ISO/IEC 14496-12, 23008-12), read without the library.
+/// The main image of an AVIF or HEIC as the boxes describe it (ISO/IEC 14496-12, 23008-12), read without the library.
 ///
 ///     ftyp │ meta: pitm, iinf, iref, iprp (ipco: properties; ipma: whose) │ moov: trak … │ mdat: compressed
 ///

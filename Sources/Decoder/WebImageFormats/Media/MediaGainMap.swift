@@ -82,7 +82,7 @@ private struct MediaGainMap {
         return Data(content.extents.flatMap { source[$0] })
     }
 
-    /// What differs from sRGB. A grid has the colors of its cells.
+    /// Returns the colors of an item; `nil` for sRGB. A grid has the colors of its cells.
     private func colors(of item: Int) -> GainMap.Colors? {
         let bytes = source.bytes
         for part in [item] + table.inputs(of: item).prefix(1) {
