@@ -12,7 +12,7 @@ extension WebImageRequest {
         if request.width > 0 || request.height > 0 {
             let size = TargetSize.pixels(width: request.width, height: request.height)
             thumbnail = Thumbnail(size, mode: ResizeMode(request.fit))
-            // What extends beyond the box is cut off.
+            // Parts beyond the box are cut off.
             if request.fit == GTK_CONTENT_FIT_COVER {
                 processors.insert(.resize(toFill: size, allowsUpscaling: false), at: 0)
             }

@@ -3,7 +3,7 @@ internal import CWebImageGTK
 internal import FoundationEssentials
 internal import WebImage
 
-/// What C code can cancel.
+/// A load that C code can cancel.
 final class Load: Handle, Sendable {
     private let stop: @Sendable () -> Void
 

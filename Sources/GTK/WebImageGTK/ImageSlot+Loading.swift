@@ -54,7 +54,7 @@ extension ImageSlot {
         keepLoadingOffscreen()
         let isSame = current.map(new.isForSameImage) ?? false
         if isSame, serve(new) { return }
-        // What is on display of the same image stays until the load ends.
+        // Content of the same image stays on display until the load ends.
         let isInProgress = isSame && !phase.isEnded
         let keepsPreview = isInProgress && hasPreview
         let keepsImage = keepsPreview || isSame && phase.showsImage
