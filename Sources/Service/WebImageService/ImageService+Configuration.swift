@@ -30,14 +30,14 @@ extension ImageService {
         public var signatureByteCount = 32
         /// Texts that count as signatures of every path; none by default.
         public var trustedSignatures: [String] = []
-        /// What paths begin with, such as `/images`; empty by default.
+        /// The beginning of all paths, such as `/images`; empty by default.
         public var pathPrefix = ""
         /// Options between slashes, by the name of their preset. That of `default` precedes the options of every path.
         public var presets: [String: String] = [:]
         /// Whether paths have names of presets instead of options, and those of `/info` no options; `false` by default.
         public var allowsOnlyPresets = false
 
-        /// What is between the arguments of options, `:` by default; also in ``presets``.
+        /// The text between the arguments of options, `:` by default; also in ``presets``.
         public var argumentSeparator = ":"
         /// Whether paths may lower ``limits`` for their results, with options such as `max_src_resolution`; `false` by default.
         public var allowsLimitOptions = false
@@ -50,7 +50,7 @@ extension ImageService {
         /// characters but slashes. Hosts are whole ones, and a port is a part of them. Redirects must lead to allowed sources, too. Without
         /// one, the default, everything is allowed that can be loaded.
         public var allowedSources: [String] = []
-        /// What all sources begin with, so that paths need not contain it, but may; empty by default.
+        /// The beginning of all sources, so that paths need not contain it, but may; empty by default.
         public var baseURL = ""
         /// The folder of `local:///` sources; `nil`, the default, refuses them.
         public var folder: URL?
@@ -75,8 +75,8 @@ extension ImageService {
         /// How much results may differ from the image before it is compressed; `nil`, the default, uses the qualities above. Each
         /// result is then encoded several times, up to ``Limits/encodingCount``.
         public var qualityBound: QualityBound?
-        /// What the option `autoquality` of a path changes if ``qualityBound`` is `nil`; that of ``QualityBound/init(dissimilarity:)`` by
-        /// default.
+        /// The bound that the option `autoquality` of a path changes if ``qualityBound`` is `nil`; that of
+        /// ``QualityBound/init(dissimilarity:)`` by default.
         public var optionQualityBound = QualityBound()
         /// The file of the image that the option `watermark` draws; `nil` by default.
         public var watermark: Data?

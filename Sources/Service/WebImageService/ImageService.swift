@@ -165,7 +165,7 @@ public final class ImageService: Sendable {
         fileprivate let order: Order
     }
 
-    /// What is there of an answer at once.
+    /// The part of an answer that is there at once.
     public enum Beginning: Sendable {
         /// All of it.
         case answer(ServiceAnswer)

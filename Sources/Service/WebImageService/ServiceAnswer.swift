@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImageLoading
 
-/// What an ``ImageService`` answers, or a server for a page of its own.
+/// An answer of an ``ImageService``, or of a server for a page of its own.
 public struct ServiceAnswer: Sendable {
     /// The HTTP status.
     public var status: Int

@@ -3,7 +3,7 @@ package import WebImageCaching
 internal import WebImageCore
 
 extension SharedImageCache {
-    /// What a machine finds that needs a value.
+    /// The result of a look for a value that a machine needs.
     package enum Reservation: Sendable {
         /// The value.
         case found(ImageCacheResult)
@@ -38,7 +38,7 @@ extension SharedImageCache {
                     try? await Task.sleep(for: SharedStore.lookInterval)
                     continue
                 }
-                // What is there is void.
+                // The stored object is void.
                 store.count { $0.misses += 1 }
                 return await store.renew(name) ? .reserved(ValueLease(store, name)) : .unavailable
             case .claimed:

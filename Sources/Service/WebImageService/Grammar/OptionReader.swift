@@ -5,9 +5,9 @@ struct OptionReader {
     var recipe = Recipe()
     var delivery = Delivery()
     let presets: Presets
-    /// What the option `autoquality` changes.
+    /// The bound that the option `autoquality` changes.
     let qualityBound: ImageService.QualityBound
-    /// What is between the arguments of an option.
+    /// The text between the arguments of an option.
     let separator: String
     let allowsLimits: Bool
     /// The presets that are being read, so that none contains itself.

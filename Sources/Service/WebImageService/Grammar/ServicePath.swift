@@ -8,7 +8,7 @@ struct ServicePath {
     /// Whether the image is described instead of sent.
     let isInfo: Bool
     let signature: String
-    /// What the signature is for; begins with a slash, and for a description with `/info`, so that no signature is for both.
+    /// The text that the signature is for; begins with a slash, and for a description with `/info`, so that no signature is for both.
     let signed: String
     /// The parts behind the signature, between slashes.
     let parts: [Substring]

@@ -160,7 +160,7 @@ extension UploadRejection {
     }
 }
 
-/// What is made of the bytes of an upload, on a decoding thread.
+/// The work on the bytes of an upload, on a decoding thread.
 private struct UploadWork {
     let maker: ResultMaker
     let data: Data

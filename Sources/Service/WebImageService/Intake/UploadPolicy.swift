@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// What an ``ImageService`` makes of uploads, and which it refuses.
+/// The files that an ``ImageService`` makes of uploads, and the uploads that it refuses.
 ///
 /// ```swift
 /// var policy = UploadPolicy(results: ["image": "rs:fit:2048:2048/f:jpg", "avatar": "rs:fill:96:96/g:sm/f:webp"])
@@ -25,7 +25,7 @@ public struct UploadPolicy: Sendable {
     public init(results: [String: String] = ["image": "rs:fit:4096:4096"]) { self.results = results }
 }
 
-/// What was made of an upload.
+/// An accepted upload: its properties, and the files made of it.
 public struct Upload: Sendable {
     /// A file that was made.
     public struct File: Sendable {

@@ -1,7 +1,7 @@
 internal import WebImageCore
 internal import WebImageLoading
 
-/// What the header fields of a request say about the image that the client prefers. Fields are read when they are needed.
+/// The preferences of a client about the image, in the header fields of a request. Fields are read when they are needed.
 struct ClientPreferences {
     let request: ServiceRequest
 

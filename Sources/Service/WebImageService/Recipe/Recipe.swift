@@ -1,7 +1,7 @@
 internal import WebImageCore
 internal import WebImageProcessing
 
-/// What is made of a source: everything that the bytes of a result depend on, besides the source and the formats that the client takes.
+/// The instructions for making a result: everything that its bytes depend on, besides the source and the formats that the client takes.
 struct Recipe: Sendable, Hashable {
     enum Resizing: String, Sendable, Hashable {
         case fit, fill, fillDown = "fill-down", force, auto
@@ -90,7 +90,7 @@ struct Recipe: Sendable, Hashable {
     var quality = 0
     var formatQualities: [String: Int] = [:]
     var byteLimit = 0
-    /// What lossy formats without a quality must meet.
+    /// The bound that lossy formats without a quality must meet.
     var qualityBound: ImageService.QualityBound?
     /// Formats that are sent as they are.
     var skippedFormats: Set<String> = []

@@ -8,7 +8,7 @@ struct RecipeGeometry {
     let crop: PixelSize
     /// The size to which that part is scaled.
     let scaled: PixelSize
-    /// What is kept of it.
+    /// The size of the part of it that is kept.
     let kept: PixelSize
     /// The canvases; each is at least as large as the one before.
     let extended, proportioned, padded: PixelSize

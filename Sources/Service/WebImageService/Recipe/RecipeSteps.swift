@@ -3,7 +3,7 @@ internal import WebImageProcessing
 
 /// The processors of a recipe, for a source of one size that was decoded at the same or at a smaller one.
 struct RecipeSteps {
-    /// What is drawn over the result.
+    /// A watermark, which is drawn over the result.
     struct Mark {
         let image: Image
         /// Names the image in identifiers.

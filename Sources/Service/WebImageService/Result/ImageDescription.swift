@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 internal import WebImageProcessing
 
-/// What `/info` tells about a source, beside its size and format.
+/// The content of a source's description by `/info`, beside its size and format.
 struct ImageDescription: Sendable, Hashable {
     var exif = false
     var blurHash = false, thumbHash = false, perceptualHash = false

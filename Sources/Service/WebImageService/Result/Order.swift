@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What a request asks for.
+/// The requested result and its delivery.
 struct Order: Sendable {
-    /// What a result depends on, besides the configuration of the service and the source's content.
+    /// The properties that a result depends on, besides the configuration of the service and the source's content.
     struct Key: Hashable, Sendable {
         /// With the same bytes, since `String` also compares text that only looks alike.
         let source: KeyText

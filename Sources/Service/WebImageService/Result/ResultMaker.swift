@@ -199,7 +199,7 @@ struct ResultMaker: Sendable {
         return try encoding.file(candidates, info.format)
     }
 
-    /// What the result keeps.
+    /// Returns the metadata that the result keeps.
     private func metadata(
         _ recipe: Recipe, _ original: Data, _ cancellation: Cancellation
     ) throws(WebImageError) -> ImageMetadata? {
@@ -208,7 +208,7 @@ struct ResultMaker: Sendable {
         return recipe.stripsMetadata ? metadata.copyright : metadata
     }
 
-    /// What the header of a file says, if it is within the limits.
+    /// Returns the properties in the header of a file, if they are within the limits.
     func info(of data: Data, _ cancellation: Cancellation) throws(WebImageError) -> ImageInfo {
         let info = try codecs.info(of: data, limits: limits.decoding, cancellation: cancellation)
         guard info.size.pixelCount <= limits.decoding.pixelCount else {
@@ -272,7 +272,7 @@ struct ResultMaker: Sendable {
         return (image, shown)
     }
 
-    /// What imgproxy puts behind transparent borders: they are trimmed as `ff00ff`.
+    /// The color that imgproxy puts behind transparent borders: they are trimmed as `ff00ff`.
     private static let trimMatte = Color(red: 1, green: 0, blue: 1)
 
     /// Whether a result can have several frames.

@@ -40,10 +40,10 @@ final class ResultStore: Sendable {
     private let work: WorkInProgress
     private let make: Maker
     private let now: @Sendable () -> Date
-    /// What a result depends on in the configuration of the service.
+    /// Returns the parts of the service's configuration that a result depends on, as text.
     private let settings: @Sendable (Order.Key) -> String
 
-    /// What a job ends with.
+    /// The result of a job.
     struct Answer: Sendable {
         let outcome: Outcome
         let origin: Origin

@@ -37,7 +37,7 @@ struct SourcePattern: Sendable {
 
     private func matchesAuthority(of url: URL) -> Bool {
         guard let authority else { return true }
-        // What a client would decode to another host is none.
+        // A host that a client would decode to another one never matches.
         let host = (url.host(percentEncoded: true) ?? "").lowercased()
         guard !host.contains("%") else { return false }
         let isAddress = host.contains(":") && !host.hasPrefix("[")
@@ -52,7 +52,7 @@ struct SourcePattern: Sendable {
 
 /// A text in which `*` stands for any characters but slashes.
 private struct Wildcards: Sendable {
-    /// What is between the stars, decoded.
+    /// The texts between the stars, decoded.
     private let pieces: [[UInt8]]
 
     init(_ text: some StringProtocol) {

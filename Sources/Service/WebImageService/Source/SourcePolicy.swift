@@ -28,7 +28,7 @@ struct SourcePolicy: Sendable {
         case "local" where hasFolder, "s3" where hasStore: break
         default: throw .forbiddenSource
         }
-        // What is before an @ could pass for the host.
+        // Text before an @ could pass for the host.
         guard url.user() == nil, url.password() == nil else { throw .forbiddenSource }
         // A path that leaves its folder again passes no pattern and no folder.
         let path = url.path(percentEncoded: false)

@@ -25,7 +25,7 @@ final class SharedLoad: PausableTask {
 
     private let store: SharedStore
     private let base: any ImageLoader
-    /// What the loader tells about itself; `nil` for custom loaders.
+    /// The base loader with its rules for shared responses; `nil` for custom loaders.
     private let origin: (any SharingLoader)?
     private let request: LoaderRequest
     private let headersSent: [HTTPHeader]

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import WebImageCore
 internal import WebImageLoading
 
-/// What differs for a cache that several users share (RFC 9111, 3.5, 5.2.2.7).
+/// The rules for a cache that several users share (RFC 9111, 3.5, 5.2.2.7).
 extension HTTPCachePolicy {
     /// Why a shared cache neither stores a response nor looks one up; ``description`` is its text.
     enum SharedObstacle: Sendable, Equatable {
