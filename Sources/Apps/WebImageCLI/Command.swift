@@ -10,6 +10,8 @@ protocol Command {
     static var name: String { get }
     /// The description in the list of commands, without a period.
     static var summary: String { get }
+    /// The text below the options in the help: paragraphs separated by empty lines.
+    static var details: String { get }
 
     /// Parses the arguments, without any other effect.
     init(_ arguments: [SystemString]) throws(ArgumentError)
@@ -23,6 +25,16 @@ protocol Command {
 
 extension Command {
     var inputFailures: [WebImageError] { [] }
+
+    /// Returns a parser without options.
+    ///
+    /// - Parameters:
+    ///   - operands: the arguments after the options, such as `URL|FILE…`.
+    ///   - completion: the words that a shell suggests for them.
+    static func parser(operands: String, completion: CommandSyntax.Completion = .text) -> OptionParser {
+        OptionParser(
+            command: name, summary: summary, operands: operands, completion: completion, details: details)
+    }
 
     /// The declared arguments. `--help` stops the initializer after all declarations.
     static var syntax: CommandSyntax {

@@ -46,8 +46,7 @@ struct ImageOutput: Sendable {
         mayReplaceInput: Bool = false, parser: OptionParser
     ) throws(ArgumentError) {
         let template = try OutputTemplate(path, parser: parser)
-        let isDirectory =
-            template == nil ? try Self.isDirectory(path, inputs: inputs, parser: parser) : false
+        let isDirectory = template == nil ? try Self.isDirectory(path, inputs: inputs, parser: parser) : false
         self.replaces = replaces
         self.inputs = inputs
         keepsOriginal = !encoding.isNeeded
@@ -64,18 +63,12 @@ struct ImageOutput: Sendable {
                 throw parser.error("several images need {name} or {index} in '\(path)'")
             }
             encoding.format = encoding.format ?? template.format
-            var names: [SystemString: OutputNames] = [:]
-            let stems = inputs.map { input in
-                names[template.usesFolder ? input.folder : SystemString(""), default: OutputNames()]
-                    .name(for: input.url, ending: .image).stem
-            }
-            target = .template(template, names: stems)
+            let names = OutputNames.names(of: inputs, ending: .image, inFolders: template.usesFolder)
+            target = .template(template, names: names.map(\.stem))
         } else if isDirectory {
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if keepsOriginal { .own } else { .image }
-            var names: [SystemString: OutputNames] = [:]
-            target = .directory(
-                path, names: inputs.map { names[$0.folder, default: OutputNames()].name(for: $0.url, ending: ending) })
+            target = .directory(path, names: OutputNames.names(of: inputs, ending: ending, inFolders: true))
         } else {
             target = .file(path)
             encoding.format = encoding.format ?? ImageFormat(fileName: path)

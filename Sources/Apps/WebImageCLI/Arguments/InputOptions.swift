@@ -3,13 +3,6 @@ internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 
-/// The inputs of a command.
-struct InputList {
-    var inputs: [ImageInput] = []
-    /// Why folders could not be read. The command goes on without them, and fails at its end.
-    var failures: [WebImageError] = []
-}
-
 /// The declarations of the options that name many inputs.
 struct InputOptions {
     private let recursive: OptionParser.Flag
@@ -29,19 +22,20 @@ struct InputOptions {
     /// Whether the inputs may be other than the operands.
     var areGiven: Bool { recursive.isSet || !list.paths.isEmpty }
 
-    /// Returns the inputs: the operands, then those of lists, with the images of folders in place of these.
+    /// Returns the inputs: the operands, then those of lists, with the images of folders in place of these. The failures say why
+    /// folders could not be read: the command goes on without them, and fails at its end.
     ///
     /// - Parameter input: makes an input of an argument.
     func inputs(
         _ operands: [SystemString], parser: OptionParser,
         _ input: (SystemString) throws(ArgumentError) -> ImageInput
-    ) throws(ArgumentError) -> InputList {
-        var list = InputList()
+    ) throws(ArgumentError) -> (inputs: [ImageInput], failures: [WebImageError]) {
+        var (inputs, failures): ([ImageInput], [WebImageError]) = ([], [])
         for (index, argument) in (operands + (try listed(operands, parser))).enumerated() {
             guard argument != ImageInput.standardInput, OutputFile.isDirectory(argument) else {
                 var found = try input(argument)
                 found.isListed = index >= operands.count
-                list.inputs.append(found)
+                inputs.append(found)
                 continue
             }
             guard recursive.isSet else {
@@ -51,22 +45,22 @@ struct InputOptions {
             do throws(WebImageError) {
                 content = try ImageFolder.content(of: argument)
             } catch {
-                list.failures.append(error)
+                failures.append(error)
                 continue
             }
             if content.files.isEmpty, content.failures.isEmpty {
                 throw parser.error("there is no image in '\(argument)'")
             }
-            list.failures += content.failures
+            failures += content.failures
             for file in content.files {
                 // A path that begins like an option or a scheme is one all the same.
                 var found = try input(file.path)
                 (found.folder, found.isListed) = (file.folder, true)
-                list.inputs.append(found)
+                inputs.append(found)
             }
         }
-        if list.inputs.isEmpty, let failure = list.failures.first { throw parser.error(failure.shellDescription()) }
-        return list
+        if inputs.isEmpty, let failure = failures.first { throw parser.error(failure.shellDescription()) }
+        return (inputs, failures)
     }
 
     private func listed(_ operands: [SystemString], _ parser: OptionParser) throws(ArgumentError) -> [SystemString] {

@@ -5,7 +5,7 @@ internal import WebImage
 /// Declares the arguments of a command, and holds what was given.
 ///
 /// ```swift
-/// let parser = OptionParser(command: "get", summary: "Load images", operands: "URL|FILE…")
+/// let parser = GetCommand.parser(operands: "URL|FILE…")
 /// let size = parser.option("size", value: "WxH", help: "…")
 /// let inputs = try parser.parse(arguments)
 /// size.value
@@ -55,8 +55,7 @@ final class OptionParser {
     ///   - completion: the words that a shell suggests for them.
     ///   - details: text below the options in the help, as paragraphs separated by empty lines.
     init(
-        command: String, summary: String, operands: String, completion: CommandSyntax.Completion = .text,
-        details: String = ""
+        command: String, summary: String, operands: String, completion: CommandSyntax.Completion, details: String
     ) {
         syntax = CommandSyntax(
             program: ProgramDescription.webimage.name, name: command, summary: summary, operands: operands,

@@ -3,6 +3,17 @@ internal import WebImage
 internal import WebImageCore
 
 extension OptionParser {
+    /// Declares `--output` of a command that writes an image for each input.
+    ///
+    /// - Parameter inputs: what the operands are, for the help.
+    func outputOption(ofSeveral inputs: String) -> Option {
+        option(
+            "output", letter: "o", value: "FILE|DIR", completion: .file,
+            help:
+                "Write to FILE, or into DIR (if it exists, ends with /, or there are several \(inputs), a folder or a list), or to names with {name}"
+        )
+    }
+
     /// The output of a command that makes one image.
     ///
     /// - Parameter inputs: files that must not be replaced.
@@ -42,19 +53,17 @@ struct SingleOutputOptions {
         noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
     }
 
-    /// Returns the files that the command reads, and the one that it writes.
+    /// Returns the files that the command reads, why folders could not be read, and the file that it writes.
     func filesAndPath(
         _ operands: [SystemString], listing: InputOptions, from parser: OptionParser
-    ) throws(ArgumentError) -> (list: InputList, path: SystemString) {
+    ) throws(ArgumentError) -> (inputs: [ImageInput], failures: [WebImageError], path: SystemString) {
         var operands = operands
         guard let path = output.path ?? operands.popLast(), listing.areGiven || !operands.isEmpty else {
             throw parser.error("\(parser.syntax.name) takes images and the file to write, IN… OUT or IN… --output OUT")
         }
-        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try parser.file(argument)
-        }
-        try parser.checkStreams(inputs: list.inputs.map(\.argument), output: nil, printing: [])
-        return (list, path)
+        let (inputs, failures) = try listing.inputs(operands, parser: parser, parser.file)
+        try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
+        return (inputs, failures, path)
     }
 
     /// Returns what writes the image.

@@ -7,6 +7,17 @@ internal import WebImageCore
 struct AnimateCommand: Command {
     static let name = "animate"
     static let summary = "Make an animation of stills"
+    static let details = """
+        Writes a GIF, PNG (APNG), WebP, AVIF or JPEG XL, as OUT's extension or --format says. Frames are in the
+        order of the arguments, and of the names in a folder. They need one size: that of the first image, unless
+        --size WxH --mode fill --enlarge brings all to another. Of an animation, the first frame is taken. Frames
+        are decoded one after the other, so hundreds take no more memory than a few.
+
+        --duration 0.5 shows each frame for half a second; --duration 2,0.1 shows the first for two, and all others
+        for a tenth. 0.1 is the default. --loop says how often it plays; forever by default.
+
+        --json prints an object: path, format, width, height, frames, bytes, error.
+        """
 
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
@@ -21,19 +32,7 @@ struct AnimateCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "IN… OUT | IN… --output OUT", completion: .file,
-            details: """
-                Writes a GIF, PNG (APNG), WebP, AVIF or JPEG XL, as OUT's extension or --format says. Frames are in the
-                order of the arguments, and of the names in a folder. They need one size: that of the first image, unless
-                --size WxH --mode fill --enlarge brings all to another. Of an animation, the first frame is taken. Frames
-                are decoded one after the other, so hundreds take no more memory than a few.
-
-                --duration 0.5 shows each frame for half a second; --duration 2,0.1 shows the first for two, and all others
-                for a tenth. 0.1 is the default. --loop says how often it plays; forever by default.
-
-                --json prints an object: path, format, width, height, frames, bytes, error.
-                """)
+        let parser = Self.parser(operands: "IN… OUT | IN… --output OUT", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
         let target = SingleOutputOptions(in: parser, inputs: "frames")
@@ -48,9 +47,8 @@ struct AnimateCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (list, path) = try target.filesAndPath(operands, listing: listing, from: parser)
-        let inputs = list.inputs
-        (self.inputs, inputFailures) = (inputs, list.failures)
+        let (inputs, failures, path) = try target.filesAndPath(operands, listing: listing, from: parser)
+        (self.inputs, inputFailures) = (inputs, failures)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
         if inputs.contains(where: \.isStandardInput) { throw parser.error("frames are files, not standard input") }

@@ -10,6 +10,13 @@ internal import WebImageShared
 struct CacheCommand: Command {
     static let name = "cache"
     static let summary = "Inspect or clean the disk cache"
+    static let details = """
+        The key of an entry is the URL of its image; 'list' prints it. No action creates a cache. All but 'get'
+        need permission to write to its directory.
+
+        With --shared, the actions stats, list, get and remove apply to a shared cache in an S3 store. The
+        environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY contain the keys of the store.
+        """
 
     /// The action to perform.
     enum Action {
@@ -40,26 +47,8 @@ struct CacheCommand: Command {
     let failures = LockedBox<[WebImageError]>([])
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "ACTION",
-            details: """
-                The key of an entry is the URL of its image; 'list' prints it. No action creates a cache. All but 'get'
-                need permission to write to its directory.
-
-                With --shared, the actions stats, list, get and remove apply to a shared cache in an S3 store. The
-                environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY contain the keys of the store.
-                """)
-        parser.action("stats", help: "Print the number, size, age and place of the entries, and the hit rate")
-        parser.action("list", help: "Print each entry, the oldest first: size, age, last use, expiry")
-        parser.action("get", operands: "KEY", help: "Write the bytes of an entry to --output, or to standard output")
-        parser.action("remove", operands: "KEY…", help: "Remove entries")
-        parser.action("clear", help: "Remove all entries")
-        parser.action(
-            "trim", operands: "[SIZE]",
-            help: """
-                Remove expired entries, and then the least recently used ones until SIZE bytes (or 500K, 20M, 1G), \
-                --count entries and --age days are left; without any of these, the cache's own limits apply
-                """)
+        let parser = Self.parser(operands: "ACTION")
+        Self.declareActions(in: parser)
         let directory = parser.option(
             "cache-dir", value: "DIR", completion: .directory, help: "Use this disk cache instead of the user's")
         let sharedOption = parser.option(
@@ -72,9 +61,7 @@ struct CacheCommand: Command {
         let reports = ReportOptions(in: parser)
         let operands = try parser.parse(arguments).map(\.description)
 
-        cache =
-            try parser.text(of: directory, for: "a directory")
-            .map(SourceOptions.Cache.directory) ?? .standard
+        cache = try parser.text(of: directory, for: "a directory").map(SourceOptions.Cache.directory) ?? .standard
         shared = try parser.location(sharedOption)
         if shared != nil, directory.value != nil {
             throw parser.error("--shared and --cache-dir cannot be used together")
@@ -84,18 +71,15 @@ struct CacheCommand: Command {
             throw parser.error(
                 "no action given; the actions are " + parser.syntax.actions.map(\.name).joined(separator: ", "))
         }
-        let limits = Limits(
-            count: try parser.count(count, in: 0...Int.max), age: try parser.days(age))
+        let limits = Limits(count: try parser.count(count, in: 0...Int.max), age: try parser.days(age))
         action = try Self.action(
             name, operands: Array(operands.dropFirst()),
             output: output.path == OutputFile.standardOutput ? nil : output.path, limits: limits, parser: parser)
         if name != "trim", limits.count != nil || limits.age != nil {
             throw parser.error("--count and --age are for 'trim' only")
         }
-        switch action {
-        case .clear where shared != nil, .trim where shared != nil:
+        if shared != nil, name == "clear" || name == "trim" {
             throw parser.error("'\(name)' is not available for a shared cache; use a lifecycle rule of its bucket")
-        default: break
         }
         guard case .get(_, let path) = action else {
             if output.value != nil { throw parser.error("--output is for 'get' only") }
@@ -105,6 +89,20 @@ struct CacheCommand: Command {
         if path == nil, isatty(STDOUT_FILENO) == 1 {
             throw parser.error("will not write an image to a terminal; name a file with --output")
         }
+    }
+
+    private static func declareActions(in parser: OptionParser) {
+        parser.action("stats", help: "Print the number, size, age and place of the entries, and the hit rate")
+        parser.action("list", help: "Print each entry, the oldest first: size, age, last use, expiry")
+        parser.action("get", operands: "KEY", help: "Write the bytes of an entry to --output, or to standard output")
+        parser.action("remove", operands: "KEY…", help: "Remove entries")
+        parser.action("clear", help: "Remove all entries")
+        parser.action(
+            "trim", operands: "[SIZE]",
+            help: """
+                Remove expired entries, and then the least recently used ones until SIZE bytes (or 500K, 20M, 1G), \
+                --count entries and --age days are left; without any of these, the cache's own limits apply
+                """)
     }
 
     private static func action(

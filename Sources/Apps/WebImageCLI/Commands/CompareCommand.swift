@@ -7,6 +7,22 @@ internal import WebImageCore
 struct CompareCommand: Command {
     static let name = "compare"
     static let summary = "Tell how much two images differ"
+    static let details = """
+        Prints whether all pixels are equal, the size, how many pixels differ and by how much (0 to 255), the peak
+        signal-to-noise ratio (PSNR; differences above 40 dB are hardly visible), the structural similarity (SSIM;
+        1 is equal), and the distance of the perceptual hashes (up to 10 of 64 bits, the images are probably
+        versions of one another). Of animations, all frames are compared, and the worst frame is shown. Metadata
+        and formats do not count.
+
+        The exit status is 0 if the images are equal, 1 if they differ, and 2 if they cannot be compared, as that
+        of cmp. Images of several sizes differ; they have a distance of hashes, but no other numbers.
+
+        --output writes the first frame of A, faint, with differences in red. --json prints an object: first,
+        second, equal, width, height, frames, differingPixels, largestDifference, psnr (null if equal), ssim,
+        hashDistance, path, error.
+
+        A and B are files or URLs, which are cached as by 'webimage get'; '-' is standard input.
+        """
 
     let inputs: [ImageInput]
     let output: ImageOutput?
@@ -16,24 +32,7 @@ struct CompareCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "A B", completion: .file,
-            details: """
-                Prints whether all pixels are equal, the size, how many pixels differ and by how much (0 to 255), the peak
-                signal-to-noise ratio (PSNR; differences above 40 dB are hardly visible), the structural similarity (SSIM;
-                1 is equal), and the distance of the perceptual hashes (up to 10 of 64 bits, the images are probably
-                versions of one another). Of animations, all frames are compared, and the worst frame is shown. Metadata
-                and formats do not count.
-
-                The exit status is 0 if the images are equal, 1 if they differ, and 2 if they cannot be compared, as that
-                of cmp. Images of several sizes differ; they have a distance of hashes, but no other numbers.
-
-                --output writes the first frame of A, faint, with differences in red. --json prints an object: first,
-                second, equal, width, height, frames, differingPixels, largestDifference, psnr (null if equal), ssim,
-                hashDistance, path, error.
-
-                A and B are files or URLs, which are cached as by 'webimage get'; '-' is standard input.
-                """)
+        let parser = Self.parser(operands: "A B", completion: .file)
         parser.group = "Output"
         let output = parser.option(
             "output", letter: "o", value: "FILE", completion: .file, help: "Write an image of the differences")

@@ -7,6 +7,27 @@ internal import WebImageCore
 struct ConvertCommand: Command {
     static let name = "convert"
     static let summary = "Convert images to another size, format or quality"
+    static let details = """
+        The format is that of --format, or else of OUT's extension. With DIR and '-' each image keeps its format,
+        or becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
+        With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
+        output. Folders are read with --recursive, and DIR then has the same folders.
+
+        NAME can have {name} and {folder} of the input, {width} and {height} of the result, {format} (the
+        extension) and {index} (the number of the input), as in 'small/{name}-{width}.{format}'. With --frame all
+        each frame of an animation is a file, and {index} the number of the frame, as in '{name}-{index}.png'.
+
+        Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
+        the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
+        --blur and --round, for every frame of an animation. Without --enlarge nothing is enlarged. The result is sRGB, upright, and without metadata
+        unless --metadata keeps it. --metadata all also keeps the colors of an RGB profile with the profile, except in GIF, BMP, ICO and
+        JPEG 2000, which are sRGB, and a gain map in JPEG and AVIF, which --crop, --trim, --size, --rotate
+        by quarters and --flip change like the image; other options drop it. An option that OUT's format does not support is an error; with DIR and
+        without --format it has no effect.
+
+        --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
+        warning (null, or why the file is not what its name says or the image is incomplete), error (null, or code and message).
+        """
 
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
@@ -24,36 +45,10 @@ struct ConvertCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR|NAME", completion: .file,
-            details: """
-                The format is that of --format, or else of OUT's extension. With DIR and '-' each image keeps its format,
-                or becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
-                With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
-                output. Folders are read with --recursive, and DIR then has the same folders.
-
-                NAME can have {name} and {folder} of the input, {width} and {height} of the result, {format} (the
-                extension) and {index} (the number of the input), as in 'small/{name}-{width}.{format}'. With --frame all
-                each frame of an animation is a file, and {index} the number of the frame, as in '{name}-{index}.png'.
-
-                Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
-                the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
-                --blur and --round, for every frame of an animation. Without --enlarge nothing is enlarged. The result is sRGB, upright, and without metadata
-                unless --metadata keeps it. --metadata all also keeps the colors of an RGB profile with the profile, except in GIF, BMP, ICO and
-                JPEG 2000, which are sRGB, and a gain map in JPEG and AVIF, which --crop, --trim, --size, --rotate
-                by quarters and --flip change like the image; other options drop it. An option that OUT's format does not support is an error; with DIR and
-                without --format it has no effect.
-
-                --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
-                warning (null, or why the file is not what its name says or the image is incomplete), error (null, or code and message).
-                """)
+        let parser = Self.parser(operands: "IN OUT | IN… --output DIR|NAME", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let directory = parser.option(
-            "output", letter: "o", value: "FILE|DIR", completion: .file,
-            help:
-                "Write to FILE, or into DIR (if it exists, ends with /, or there are several inputs, a folder or a list), or to names with {name}"
-        )
+        let directory = parser.outputOption(ofSeveral: "inputs")
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         parser.group = "Pixels"
         let sizing = SizeOptions(in: parser)
@@ -70,20 +65,8 @@ struct ConvertCommand: Command {
         let reports = ReportOptions(in: parser)
 
         var operands = try parser.parse(arguments)
-        let path: SystemString
-        if let value = directory.path {
-            guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file given") }
-            path = value
-        } else {
-            guard operands.count == 2, !listing.areGiven else {
-                throw parser.error("convert takes two files, IN and OUT, or any number of files with --output DIR")
-            }
-            path = operands.removeLast()
-        }
-        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try parser.file(argument)
-        }
-        (inputs, inputFailures) = (list.inputs, list.failures)
+        let path = try Self.path(directory, &operands, listing, parser)
+        (inputs, inputFailures) = try listing.inputs(operands, parser: parser, parser.file)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
@@ -101,6 +84,20 @@ struct ConvertCommand: Command {
         guard output.choosesNames || output.format != nil || output.isStandardOutput else {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
+    }
+
+    /// Returns the path of `--output`, or else takes it from the operands.
+    private static func path(
+        _ output: OptionParser.Option, _ operands: inout [SystemString], _ listing: InputOptions, _ parser: OptionParser
+    ) throws(ArgumentError) -> SystemString {
+        if let path = output.path {
+            guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file given") }
+            return path
+        }
+        guard operands.count == 2, !listing.areGiven else {
+            throw parser.error("convert takes two files, IN and OUT, or any number of files with --output DIR")
+        }
+        return operands.removeLast()
     }
 
     func run() async -> ExitStatus {

@@ -6,6 +6,27 @@ internal import WebImage
 struct GetCommand: Command {
     static let name = "get"
     static let summary = "Load images into the cache or into files"
+    static let details = """
+        Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
+        the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
+        height, frames, bytes (of the original file), milliseconds, path, warning (null, or why the file is not
+        what its name says or the image is incomplete), error (null, or code and message). '-' is standard input, and with --output
+        standard output.
+
+        --output FILE writes the format that FILE's extension names: the original bytes if they have that
+        format, otherwise the image is converted. --format takes precedence, with a warning if the extension
+        names another format. If there is neither, as with DIR, the original bytes are written; an extension
+        that names no format gets a warning.
+
+        With --size, --format or another encoding option (see 'webimage convert --help') the image is encoded in
+        any case. Without a named format it keeps its own, or becomes PNG (JPEG with --quality), and an option
+        that the format does not support has no effect. A file is written completely or not at all.
+
+        --policy http follows the server's rules for caching and revalidates stale images; refresh always
+        revalidates; reload always loads; cacheOnly uses cached images of any age; offline uses cached images
+        unless the server forbids it. --explain prints what happened, when and why; with --json this is in
+        trace: stage, start and duration in milliseconds, message.
+        """
 
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
@@ -19,36 +40,10 @@ struct GetCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "URL|FILE…", completion: .file,
-            details: """
-                Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
-                the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
-                height, frames, bytes (of the original file), milliseconds, path, warning (null, or why the file is not
-                what its name says or the image is incomplete), error (null, or code and message). '-' is standard input, and with --output
-                standard output.
-
-                --output FILE writes the format that FILE's extension names: the original bytes if they have that
-                format, otherwise the image is converted. --format takes precedence, with a warning if the extension
-                names another format. If there is neither, as with DIR, the original bytes are written; an extension
-                that names no format gets a warning.
-
-                With --size, --format or another encoding option (see 'webimage convert --help') the image is encoded in
-                any case. Without a named format it keeps its own, or becomes PNG (JPEG with --quality), and an option
-                that the format does not support has no effect. A file is written completely or not at all.
-
-                --policy http follows the server's rules for caching and revalidates stale images; refresh always
-                revalidates; reload always loads; cacheOnly uses cached images of any age; offline uses cached images
-                unless the server forbids it. --explain prints what happened, when and why; with --json this is in
-                trace: stage, start and duration in milliseconds, message.
-                """)
+        let parser = Self.parser(operands: "URL|FILE…", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let output = parser.option(
-            "output", letter: "o", value: "FILE|DIR", completion: .file,
-            help:
-                "Write to FILE, or into DIR (if it exists, ends with /, or there are several images, a folder or a list), or to names with {name}"
-        )
+        let output = parser.outputOption(ofSeveral: "images")
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         parser.group = "Pixels"
         let sizing = SizeOptions(in: parser)
@@ -66,14 +61,9 @@ struct GetCommand: Command {
 
         let operands = try parser.parse(arguments)
         guard !operands.isEmpty || listing.areGiven else { throw parser.error("no URL or file given") }
-        isJSON = json.isSet
-        explains = explain.isSet
-        isQuiet = quiet.isSet
+        (isJSON, explains, isQuiet) = (json.isSet, explain.isSet, quiet.isSet)
         if isQuiet, isJSON || explains { throw parser.error("--quiet cannot be used with --json or --explain") }
-        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try parser.input(argument)
-        }
-        (inputs, inputFailures) = (list.inputs, list.failures)
+        (inputs, inputFailures) = try listing.inputs(operands, parser: parser, parser.input)
         try parser.checkStreams(
             inputs: inputs.map(\.argument), output: output.path, printing: [("json", isJSON), ("explain", explains)])
         size = try sizing.request(from: parser)
@@ -85,16 +75,14 @@ struct GetCommand: Command {
         var encoding = try encodingOptions.request(from: parser, isResized: size.changesImage)
         if encoding.splitsFrames { throw parser.error("--frame all is for 'webimage convert'") }
         encoding.codecs = codecs
-        if let path = output.path {
-            self.output = try ImageOutput(
-                path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
-        } else {
-            if noClobber.isSet { throw parser.error("--no-clobber needs --output") }
-            if let name = parser.givenNames.first(where: encodingOptions.names.contains) {
-                throw parser.error("--\(name) needs --output")
-            }
+        guard let path = output.path else {
             self.output = nil
+            let unused = parser.givenNames.first(where: ([noClobber.name] + encodingOptions.names).contains)
+            if let unused { throw parser.error("--\(unused) needs --output") }
+            return
         }
+        self.output = try ImageOutput(
+            path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
     }
 
     func run() async -> ExitStatus {

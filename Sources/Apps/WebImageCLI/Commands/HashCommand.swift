@@ -6,6 +6,18 @@ internal import WebImageCore
 struct HashCommand: Command {
     static let name = "hash"
     static let summary = "Print hashes for placeholders and for finding duplicates"
+    static let details = """
+        Prints a line for each image with three hashes: phash, 16 hexadecimal digits of which similar images have
+        most bits in common; thumbhash, in base64, and blurhash, from which a blurred placeholder can be drawn.
+        Of an animation, the first frame counts. With --only a line is the hash, two spaces and the name, as that
+        of sha256sum. With --json it is an object: url, phash, thumbhash, blurhash, error.
+
+        --similar prints the names of images that look alike, a group after the other, with an empty line
+        between them; with --json, an object for each group: files. Images that are alike through others are in
+        one group.
+
+        URLs are loaded and cached as by 'webimage get'. '-' is standard input.
+        """
 
     enum Kind: String, CaseIterable {
         case phash
@@ -32,21 +44,7 @@ struct HashCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "FILE|URL… | --decode HASH --output FILE",
-            completion: .file,
-            details: """
-                Prints a line for each image with three hashes: phash, 16 hexadecimal digits of which similar images have
-                most bits in common; thumbhash, in base64, and blurhash, from which a blurred placeholder can be drawn.
-                Of an animation, the first frame counts. With --only a line is the hash, two spaces and the name, as that
-                of sha256sum. With --json it is an object: url, phash, thumbhash, blurhash, error.
-
-                --similar prints the names of images that look alike, a group after the other, with an empty line
-                between them; with --json, an object for each group: files. Images that are alike through others are in
-                one group.
-
-                URLs are loaded and cached as by 'webimage get'. '-' is standard input.
-                """)
+        let parser = Self.parser(operands: "FILE|URL… | --decode HASH --output FILE", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Hashes"
         let only = parser.option("only", words: Kind.allCases.map(\.rawValue), help: "Print only this hash")
@@ -79,30 +77,29 @@ struct HashCommand: Command {
             }
             guard let path = output.path else { throw parser.error("--decode needs --output") }
             let picture = try Self.picture(of: text, kind: kind, size: size, parser)
-            try parser.checkStreams(inputs: [], output: path, printing: [])
+            work = .drawing(picture, try Self.output(path, codecs, parser))
             (inputs, inputFailures) = ([], [])
-            var encoding = EncodingRequest()
-            encoding.isRequired = true
-            encoding.codecs = codecs
-            // A pipe has no extension.
-            if path == OutputFile.standardOutput { encoding.format = .png }
-            work = .drawing(
-                picture, try parser.singleOutput(path: path, inputs: [], encoding: encoding, replaces: true))
             return
         }
         if size.value != nil || output.path != nil { throw parser.error("--size and --output need --decode") }
         guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file or URL given") }
-        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try parser.input(argument)
-        }
-        (inputs, inputFailures) = (list.inputs, list.failures)
+        (inputs, inputFailures) = try listing.inputs(operands, parser: parser, parser.input)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
-        if let distance {
-            if kind != nil { throw parser.error("--similar and --only cannot be used together") }
-            work = .grouping(distance: distance)
-        } else {
-            work = .printing(only: kind)
-        }
+        if kind != nil, distance != nil { throw parser.error("--similar and --only cannot be used together") }
+        work = distance.map { .grouping(distance: $0) } ?? .printing(only: kind)
+    }
+
+    /// Returns the destination of the image of a hash.
+    private static func output(
+        _ path: SystemString, _ codecs: CodecRegistry, _ parser: OptionParser
+    ) throws(ArgumentError) -> ImageOutput {
+        try parser.checkStreams(inputs: [], output: path, printing: [])
+        var encoding = EncodingRequest()
+        encoding.isRequired = true
+        encoding.codecs = codecs
+        // A pipe has no extension.
+        if path == OutputFile.standardOutput { encoding.format = .png }
+        return try parser.singleOutput(path: path, inputs: [], encoding: encoding, replaces: true)
     }
 
     private static func components(

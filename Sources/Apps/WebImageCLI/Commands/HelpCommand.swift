@@ -6,18 +6,17 @@ internal import WebImageCore
 struct HelpCommand: Command {
     static let name = "help"
     static let summary = "Describe a command"
+    static let details = """
+        'make install' installs the manual page and the completions. Without it, 'webimage help --man | man -l
+        -' shows the page, and 'source <(webimage help --completions bash)' adds the completions to a running
+        shell.
+        """
 
     private let text: String
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
         let names = WebImageTool.commands.map { $0.name }
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "[COMMAND]", completion: .words(names),
-            details: """
-                'make install' installs the manual page and the completions. Without it, 'webimage help --man | man -l
-                -' shows the page, and 'source <(webimage help --completions bash)' adds the completions to a running
-                shell.
-                """)
+        let parser = Self.parser(operands: "[COMMAND]", completion: .words(names))
         let man = parser.flag("man", help: "Print the manual page, in the format of man")
         let shell = parser.option(
             "completions", words: ShellCompletions.Shell.allCases.map(\.rawValue),

@@ -6,6 +6,24 @@ internal import WebImage
 struct InfoCommand: Command {
     static let name = "info"
     static let summary = "Describe images"
+    static let details = """
+        Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
+        format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
+        loopCount (0 is forever, null is not animated), durations (milliseconds), bitDepth (of a channel), hdr,
+        gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), exif (null,
+        or camera, lens, date, exposureTime in seconds, aperture, iso, focalLength and focalLengthOnFilm in
+        millimeters, software, latitude and longitude in degrees), bytes, error (null, or code and message).
+
+        --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
+        on to colorProfile (its name), bytes, error (its message), without durations and exif. It is for spreadsheets.
+
+        --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
+        isolation: isolated (whether it was another process), program, problem (why there is none), layers,
+        missing (layer and reason).
+
+        URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
+        --quiet only the exit status tells whether all are images.
+        """
 
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
@@ -19,26 +37,7 @@ struct InfoCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "FILE|URL…", completion: .file,
-            details: """
-                Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
-                format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
-                loopCount (0 is forever, null is not animated), durations (milliseconds), bitDepth (of a channel), hdr,
-                gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), exif (null,
-                or camera, lens, date, exposureTime in seconds, aperture, iso, focalLength and focalLengthOnFilm in
-                millimeters, software, latitude and longitude in degrees), bytes, error (null, or code and message).
-
-                --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
-                on to colorProfile (its name), bytes, error (its message), without durations and exif. It is for spreadsheets.
-
-                --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
-                isolation: isolated (whether it was another process), program, problem (why there is none), layers,
-                missing (layer and reason).
-
-                URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
-                --quiet only the exit status tells whether all are images.
-                """)
+        let parser = Self.parser(operands: "FILE|URL…", completion: .file)
         let listing = InputOptions(in: parser)
         let source = SourceOptions.Declaration(in: parser)
         let isolated = parser.isolatedFlag()
@@ -56,10 +55,7 @@ struct InfoCommand: Command {
         if isCSV, isJSON || isQuiet || explains {
             throw parser.error("--csv cannot be used with --json, --quiet or --explain")
         }
-        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try parser.input(argument)
-        }
-        (inputs, inputFailures) = (list.inputs, list.failures)
+        (inputs, inputFailures) = try listing.inputs(operands, parser: parser, parser.input)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
         self.source = try source.options(from: parser)
         limits = try bounds.limits(from: parser)

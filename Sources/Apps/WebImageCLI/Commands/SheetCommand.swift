@@ -6,6 +6,16 @@ internal import WebImageCore
 struct SheetCommand: Command {
     static let name = "sheet"
     static let summary = "Make a contact sheet of images with their names"
+    static let details = """
+        Draws the images in rows, in the order of the arguments and of the names in folders, each in a cell of
+        --size with its name below. With --mode fill the images fill their cells. Of an animation, the first frame
+        is drawn. An image that cannot be read leaves its cell empty; the exit status is then 1.
+
+        Names are drawn by 'webimage-decoder', in the system's font for sans-serif. Without that program the sheet
+        has no names, and there is a warning.
+
+        --json prints an object: path, format, width, height, images (how many are drawn), bytes, error.
+        """
 
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
@@ -19,18 +29,7 @@ struct SheetCommand: Command {
     let codecs: CodecRegistry
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "IN… OUT | IN… --output OUT", completion: .file,
-            details: """
-                Draws the images in rows, in the order of the arguments and of the names in folders, each in a cell of
-                --size with its name below. With --mode fill the images fill their cells. Of an animation, the first frame
-                is drawn. An image that cannot be read leaves its cell empty; the exit status is then 1.
-
-                Names are drawn by 'webimage-decoder', in the system's font for sans-serif. Without that program the sheet
-                has no names, and there is a warning.
-
-                --json prints an object: path, format, width, height, images (how many are drawn), bytes, error.
-                """)
+        let parser = Self.parser(operands: "IN… OUT | IN… --output OUT", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
         let target = SingleOutputOptions(in: parser, inputs: "images")
@@ -49,9 +48,8 @@ struct SheetCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (list, path) = try target.filesAndPath(operands, listing: listing, from: parser)
-        let inputs = list.inputs
-        (self.inputs, inputFailures) = (inputs, list.failures)
+        let (inputs, failures, path) = try target.filesAndPath(operands, listing: listing, from: parser)
+        (self.inputs, inputFailures) = (inputs, failures)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
         let box = PixelSize(width: 240, height: 180)
@@ -61,13 +59,7 @@ struct SheetCommand: Command {
             count: inputs.count, cell: cell,
             columns: try parser.count(columns, in: 1...1_000),
             gap: try parser.count(gap, in: 0...1_000) ?? 16, hasNames: !noNames.isSet)
-        let sheetLimits = DecodingLimits.default
-        guard layout.size.pixelCount <= sheetLimits.pixelCount, max(layout.size.width, layout.size.height) <= 65_535
-        else {
-            throw parser.error(
-                "the sheet would be \(layout.size), more than \(PixelCount(sheetLimits.pixelCount)) pixels; use a smaller --size"
-            )
-        }
+        try Self.check(layout.size, parser)
         color = try parser.color(paper, mayHaveAlpha: true) ?? .white
         limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
@@ -79,6 +71,15 @@ struct SheetCommand: Command {
         request.isRequired = true
         request.codecs = codecs
         output = try target.output(path: path, inputs: inputs, encoding: request, from: parser)
+    }
+
+    /// Throws if programs could not read a sheet of this size.
+    private static func check(_ size: PixelSize, _ parser: OptionParser) throws(ArgumentError) {
+        let limit = DecodingLimits.default.pixelCount
+        guard size.pixelCount <= limit, max(size.width, size.height) <= 65_535 else {
+            throw parser.error(
+                "the sheet would be \(size), more than \(PixelCount(limit)) pixels; use a smaller --size")
+        }
     }
 
     func run() async -> ExitStatus {

@@ -8,6 +8,18 @@ internal import WebImageCore
 struct ThumbnailCommand: Command {
     static let name = "thumbnail"
     static let summary = "Make a thumbnail for file managers"
+    static let details = """
+        Writes a PNG by the thumbnail standard of freedesktop.org, with Thumb::URI, Thumb::MTime, Thumb::Size,
+        Thumb::Image::Width and Thumb::Image::Height, readable for its owner only. SIZE is the longest side in
+        pixels, 1 to 1024, or normal (128), large (256), x-large (512) or xx-large (1024). Images are upright and
+        never enlarged.
+
+        If OUT is a directory, such as ~/.cache/thumbnails, the file is OUT/large/MD5.png, where MD5 is that of
+        the URI. With the name of a size, an OUT without an extension is made a directory if there is nothing. A thumbnail of the image as it is now is kept. There, and if OUT is the path of such a file,
+        images that cannot be decoded are remembered in OUT/fail until they change.
+
+        Images are read in a separate process, and scaled while they are decoded where the format allows it.
+        """
 
     private let source: ThumbnailSource
     private let output: SystemString
@@ -20,20 +32,7 @@ struct ThumbnailCommand: Command {
     private let limits: InputLimits
 
     init(_ arguments: [SystemString]) throws(ArgumentError) {
-        let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "URI|FILE OUT SIZE", completion: .file,
-            details: """
-                Writes a PNG by the thumbnail standard of freedesktop.org, with Thumb::URI, Thumb::MTime, Thumb::Size,
-                Thumb::Image::Width and Thumb::Image::Height, readable for its owner only. SIZE is the longest side in
-                pixels, 1 to 1024, or normal (128), large (256), x-large (512) or xx-large (1024). Images are upright and
-                never enlarged.
-
-                If OUT is a directory, such as ~/.cache/thumbnails, the file is OUT/large/MD5.png, where MD5 is that of
-                the URI. With the name of a size, an OUT without an extension is made a directory if there is nothing. A thumbnail of the image as it is now is kept. There, and if OUT is the path of such a file,
-                images that cannot be decoded are remembered in OUT/fail until they change.
-
-                Images are read in a separate process, and scaled while they are decoded where the format allows it.
-                """)
+        let parser = Self.parser(operands: "URI|FILE OUT SIZE", completion: .file)
         let force = parser.flag("force", help: "Make the thumbnail anew, also of an image that failed before")
         let bounds = InputLimits.Declaration(in: parser, limitsPixels: false)
         let operands = try parser.parse(arguments)

@@ -32,6 +32,17 @@ struct OutputNames {
         case format(ImageFormat)
     }
 
+    /// Returns a name for each input.
+    ///
+    /// - Parameter inFolders: whether inputs from different folders may have the same name.
+    static func names(of inputs: [ImageInput], ending: Ending, inFolders: Bool) -> [Name] {
+        var names: [SystemString: OutputNames] = [:]
+        return inputs.map { input in
+            names[inFolders ? input.folder : SystemString(""), default: OutputNames()]
+                .name(for: input.url, ending: ending)
+        }
+    }
+
     mutating func name(for url: URL?, ending: Ending) -> Name {
         let component = Self.safe(url.map(Self.lastComponent) ?? SystemString(""))
         let (ownStem, ownExtension) = Self.split(component)
