@@ -33,24 +33,26 @@ extension ShellCompletions {
                 "complete -c \(program) -n __\(program)_needs_command -a \(command.name) -d \(Self.fishQuoted(command.summary))"
             )
         }
-        for command in commands {
-            let condition = "__\(program)_command \(command.name)"
-            let start = "complete -c \(program) -n '\(condition)'"
-            let actions = command.actions.map(\.name).joined(separator: " ")
-            for action in command.actions {
-                lines.append(
-                    "complete -c \(program) -n '\(condition); and __\(program)_lacks \(actions)' -a \(action.name) "
-                        + "-d \(Self.fishQuoted(action.help))")
-            }
-            lines += [command.operandCompletion].compactMap(fishArguments).map { "\(start) \($0)" }
-            for option in command.options {
-                var line = start + (option.letter.map { " -s \($0)" } ?? "") + " -l \(option.name)"
-                if option.valueName != nil { line += " " + (fishArguments(option.completion) ?? "-x") }
-                if case .file = option.completion { line += " -r" }
-                lines.append(line + " -d \(Self.fishQuoted(option.help))")
-            }
-        }
+        lines += commands.flatMap { fishLines(of: $0, program) }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func fishLines(of command: CommandSyntax, _ program: String) -> [String] {
+        let condition = "__\(program)_command \(command.name)"
+        let start = "complete -c \(program) -n '\(condition)'"
+        let actions = command.actions.map(\.name).joined(separator: " ")
+        var lines = command.actions.map { action in
+            "complete -c \(program) -n '\(condition); and __\(program)_lacks \(actions)' -a \(action.name) "
+                + "-d \(Self.fishQuoted(action.help))"
+        }
+        lines += [command.operandCompletion].compactMap(fishArguments).map { "\(start) \($0)" }
+        for option in command.options {
+            var line = start + (option.letter.map { " -s \($0)" } ?? "") + " -l \(option.name)"
+            if option.valueName != nil { line += " " + (fishArguments(option.completion) ?? "-x") }
+            if case .file = option.completion { line += " -r" }
+            lines.append(line + " -d \(Self.fishQuoted(option.help))")
+        }
+        return lines
     }
 
     /// Quotes a text for fish, where backslashes also escape within quotation marks.
