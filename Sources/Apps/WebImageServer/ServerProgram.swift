@@ -46,30 +46,16 @@ enum ServerProgram {
 
         let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
         let stop = StopMark()
-        let crossOrigin = CrossOrigin(origin: settings.allowedOrigin)
         let bearer = BearerCheck(secret: settings.secret)
         let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { stop.isSet }
+        let answers = ServerAnswers(
+            service: service, pages: pages, crossOrigin: CrossOrigin(origin: settings.allowedOrigin), stop: stop)
         var sockets = ListeningSocket.inherited(environment)
         if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
         let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
-            let closes = stop.isSet
-            @Sendable func send(_ answer: ServiceAnswer) {
-                // A client that is still there did not give the work up: the end of the time for stopping did.
-                let isGivenUp = answer.status == 499 && stop.isSet
-                exchange.send(
-                    crossOrigin.added(to: isGivenUp ? .stopping(exchange.request) : answer),
-                    closes: closes || stop.isSet)
-            }
-            if let answer = crossOrigin.answer(to: exchange.request) { return send(answer) }
-            if let answer = pages.answer(to: exchange.request) { return send(answer) }
-            switch service.begin(exchange.request) {
-            case .answer(let answer): send(answer)
-            case .pending(let pending):
-                let task = Task { send(await service.answer(to: pending)) }
-                exchange.onLeave { task.cancel() }
-            }
+            answers.begin(exchange)
         } onAnswer: { exchange, answer in
             metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
         } onEnd: { exchange, isSent in
@@ -107,6 +93,33 @@ enum ServerProgram {
             end.signal()
         }
         end.wait()
+    }
+}
+
+/// Answers requests: those for pages, and those for images by the service.
+private struct ServerAnswers: Sendable {
+    let service: ImageService
+    let pages: ServerPages
+    let crossOrigin: CrossOrigin
+    let stop: StopMark
+
+    /// Sends the answer, now or later.
+    func begin(_ exchange: HTTPExchange) {
+        let closes = stop.isSet
+        @Sendable func send(_ answer: ServiceAnswer) {
+            // A client that is still there did not give the work up: the end of the time for stopping did.
+            let isGivenUp = answer.status == 499 && stop.isSet
+            exchange.send(
+                crossOrigin.added(to: isGivenUp ? .stopping(exchange.request) : answer), closes: closes || stop.isSet)
+        }
+        if let answer = crossOrigin.answer(to: exchange.request) { return send(answer) }
+        if let answer = pages.answer(to: exchange.request) { return send(answer) }
+        switch service.begin(exchange.request) {
+        case .answer(let answer): send(answer)
+        case .pending(let pending):
+            let task = Task { send(await service.answer(to: pending)) }
+            exchange.onLeave { task.cancel() }
+        }
     }
 }
 

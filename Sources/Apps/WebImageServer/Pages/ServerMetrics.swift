@@ -3,6 +3,7 @@ internal import Glibc
 internal import Synchronization
 internal import WebImageIsolation
 internal import WebImageService
+internal import WebImageShared
 
 /// Counts answers, for Prometheus.
 final class ServerMetrics: Sendable {
@@ -12,6 +13,23 @@ final class ServerMetrics: Sendable {
         /// By the bounds of times.
         var buckets = [Int](repeating: 0, count: ServerMetrics.bounds.count + 1)
         var seconds = 0.0
+
+        var text: String {
+            typealias Value = (labels: String, value: Double)
+            let answers = statuses.sorted { $0.key < $1.key }.map { status, count -> Value in
+                ("{status=\"\(status)\"}", Double(count))
+            }
+            var (total, times) = (0, [Value]())
+            for (index, count) in buckets.enumerated() {
+                total += count
+                let bound = index < ServerMetrics.bounds.count ? "\(ServerMetrics.bounds[index])" : "+Inf"
+                times.append(("_bucket{le=\"\(bound)\"}", Double(total)))
+            }
+            times += [("_sum", seconds), ("_count", Double(total))]
+            return ServerMetrics.metric("requests_total", "counter", "Answers by status.", answers)
+                + ServerMetrics.metric("sent_bytes_total", "counter", "Bytes of answers' bodies.", bodyByteCount)
+                + ServerMetrics.metric("request_seconds", "histogram", "Time until an answer is there.", times)
+        }
     }
 
     /// In seconds.
@@ -33,62 +51,53 @@ final class ServerMetrics: Sendable {
 
     /// The text format of Prometheus.
     func text(_ counters: ImageService.Counters, _ configuration: ImageService.Configuration) -> String {
-        let state = state.withLock { $0 }
-        var text = ""
-        func add(_ name: String, _ type: String, _ help: String, _ values: [(labels: String, value: Double)]) {
-            text += "# HELP webimage_\(name) \(help)\n# TYPE webimage_\(name) \(type)\n"
-            for (labels, value) in values { text += "webimage_\(name)\(labels) \(Self.number(value))\n" }
-        }
-        add(
-            "requests_total", "counter", "Answers by status.",
-            state.statuses.sorted { $0.key < $1.key }.map { ("{status=\"\($0.key)\"}", Double($0.value)) })
-        add("sent_bytes_total", "counter", "Bytes of answers' bodies.", [("", Double(state.bodyByteCount))])
-        var (total, rows) = (0, [(labels: String, value: Double)]())
-        text +=
-            "# HELP webimage_request_seconds Time until an answer is there.\n# TYPE webimage_request_seconds histogram\n"
-        for (index, count) in state.buckets.enumerated() {
-            total += count
-            let bound = index < Self.bounds.count ? "\(Self.bounds[index])" : "+Inf"
-            rows.append(("_bucket{le=\"\(bound)\"}", Double(total)))
-        }
-        rows += [("_sum", state.seconds), ("_count", Double(total))]
-        for row in rows { text += "webimage_request_seconds\(row.labels) \(Self.number(row.value))\n" }
-        add(
+        var text = state.withLock { $0 }.text
+        text += Self.metric(
             "results_total", "counter", "Results by where they came from.",
             [
                 ("{from=\"memory\"}", Double(counters.memoryHits)), ("{from=\"disk\"}", Double(counters.diskHits)),
                 ("{from=\"shared\"}", Double(counters.sharedHits)), ("{from=\"made\"}", Double(counters.made)),
                 ("{from=\"joined\"}", Double(counters.joined)),
             ])
-        add(
-            "overloads_total", "counter", "Requests that were refused because too much waited.",
-            [("", Double(counters.overloads))])
-        add("running", "gauge", "Results that are made now.", [("", Double(counters.running))])
-        add("waiting", "gauge", "Results that wait.", [("", Double(counters.waiting))])
+        text += Self.metric(
+            "overloads_total", "counter", "Requests that were refused because too much waited.", counters.overloads)
+        text += Self.metric("running", "gauge", "Results that are made now.", counters.running)
+        text += Self.metric("waiting", "gauge", "Results that wait.", counters.waiting)
         if let count = connectionCount.withLock({ $0 })?() {
-            add("connections", "gauge", "Connections.", [("", Double(count))])
+            text += Self.metric("connections", "gauge", "Connections.", count)
         }
         let decoders = configuration.images.isolatedDecoding.blockingStatus.counters
-        add(
-            "decoder_processes_total", "counter", "Decoder processes that were started.",
-            [("", Double(decoders.startedProcessCount))])
-        add(
+        text += Self.metric(
+            "decoder_processes_total", "counter", "Decoder processes that were started.", decoders.startedProcessCount)
+        text += Self.metric(
             "decoder_failures_total", "counter", "Decoder processes that failed.",
-            [("", Double(decoders.failures.values.reduce(0, +)))])
-        if let shared = configuration.shared?.counters {
-            for (name, value) in [
-                ("hits", shared.hits), ("misses", shared.misses), ("failures", shared.failures),
-                ("writes", shared.writes),
-                ("dropped_writes", shared.droppedWrites), ("shared_loads", shared.sharedLoads),
-                ("abandoned_waits", shared.abandonedWaits), ("invalid_objects", shared.invalidObjects),
-                ("interruptions", shared.interruptions),
-            ] { add("shared_\(name)_total", "counter", "Of the cache that servers share.", [("", Double(value))]) }
-            add(
-                "shared_interrupted", "gauge", "Whether that cache is not used now.",
-                [("", shared.isInterrupted ? 1 : 0)])
-        }
-        add("resident_bytes", "gauge", "Memory of the process.", [("", Double(Self.residentByteCount))])
-        return text
+            decoders.failures.values.reduce(0, +))
+        text += configuration.shared.map { Self.metrics(of: $0.counters) } ?? ""
+        return text + Self.metric("resident_bytes", "gauge", "Memory of the process.", Self.residentByteCount)
+    }
+
+    private static func metrics(of shared: SharedImageCache.Counters) -> String {
+        let counts = [
+            ("hits", shared.hits), ("misses", shared.misses), ("failures", shared.failures), ("writes", shared.writes),
+            ("dropped_writes", shared.droppedWrites), ("shared_loads", shared.sharedLoads),
+            ("abandoned_waits", shared.abandonedWaits), ("invalid_objects", shared.invalidObjects),
+            ("interruptions", shared.interruptions),
+        ]
+        return counts.map { name, count in
+            metric("shared_\(name)_total", "counter", "Of the cache that servers share.", count)
+        }.joined()
+            + metric("shared_interrupted", "gauge", "Whether that cache is not used now.", shared.isInterrupted ? 1 : 0)
+    }
+
+    private static func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
+        metric(name, type, help, [("", Double(value))])
+    }
+
+    private static func metric(
+        _ name: String, _ type: String, _ help: String, _ values: [(labels: String, value: Double)]
+    ) -> String {
+        let lines = values.map { labels, value in "webimage_\(name)\(labels) \(number(value))\n" }
+        return "# HELP webimage_\(name) \(help)\n# TYPE webimage_\(name) \(type)\n" + lines.joined()
     }
 
     private static func number(_ value: Double) -> String {
