@@ -89,22 +89,14 @@ final class SharedLoad: PausableTask {
             case .unavailable(let reason):
                 note(reason)
                 return load(nil, claimed: false)
-            case .claimed:
-                note("nothing is stored; this machine loads it")
-                store.count { $0.misses += 1 }
-                return load(nil, claimed: true)
-            case .absent:
-                note("nothing is stored")
-                store.count { $0.misses += 1 }
-                return load(nil, claimed: false)
+            case .claimed: return miss("nothing is stored; this machine loads it", claimed: true)
+            case .absent: return miss("nothing is stored")
             case .found(let object, let age):
                 switch object.kind {
                 case .response:
                     if hasWaited { store.count { $0.sharedLoads += 1 } }
                     return await answer(from: object)
-                case .refusal where !object.isExpired(at: Date()), .value:
-                    store.count { $0.misses += 1 }
-                    return load(nil, claimed: false)
+                case .refusal where !object.isExpired(at: Date()), .value: return miss()
                 case .refusal: break
                 case .lease:
                     if let age, age <= SharedStore.leaseDuration, start.duration(to: .now) < Self.patience {
@@ -115,24 +107,29 @@ final class SharedLoad: PausableTask {
                         continue
                     }
                     if age.map({ $0 <= SharedStore.leaseDuration }) ?? true {
-                        if hasWaited { note("waited long enough; this machine loads it too") }
-                        store.count { counters in
-                            counters.misses += 1
-                            if hasWaited { counters.abandonedWaits += 1 }
-                        }
-                        return load(nil, claimed: false)
+                        if hasWaited { store.count { $0.abandonedWaits += 1 } }
+                        return miss(hasWaited ? "waited long enough; this machine loads it too" : nil)
                     }
                 }
-                // The mark is void. The first machine to replace it loads.
-                store.count { $0.misses += 1 }
-                let isRenewed = await store.renew(name)
-                if isCancelled {
-                    if isRenewed { store.removeLater(name) }
-                    return handler(.finished(.failure(.cancelled)))
-                }
-                return load(nil, claimed: isRenewed)
+                return await replaceVoidMark()
             }
         }
+    }
+
+    /// The first machine to replace a void mark loads.
+    private func replaceVoidMark() async {
+        store.count { $0.misses += 1 }
+        let isRenewed = await store.renew(name)
+        guard isCancelled else { return load(nil, claimed: isRenewed) }
+        if isRenewed { store.removeLater(name) }
+        handler(.finished(.failure(.cancelled)))
+    }
+
+    /// Loads from the origin because no stored response can be used.
+    private func miss(_ reason: String? = nil, claimed: Bool = false) {
+        if let reason { note(reason) }
+        store.count { $0.misses += 1 }
+        load(nil, claimed: claimed)
     }
 
     /// A stored response and its body.
@@ -181,10 +178,10 @@ final class SharedLoad: PausableTask {
     private func decide(_ stored: Stored) {
         // The loader then reports the error, or finds an allowed address.
         if let reason = origin?.blockReason(for: request.url, servedFrom: stored.address) {
-            return pass("what is stored is not used: \(reason.addressText)")
+            return miss("what is stored is not used: \(reason.addressText)")
         }
         if let origin, !origin.accepts(stored.response, byteCount: stored.body.count) {
-            return pass("what is stored is not used: the loader does not accept such a response")
+            return miss("what is stored is not used: the loader does not accept such a response")
         }
         let fields = headersSent.filter { !HTTPHeader.conditionNames.contains($0.name.lowercased()) }
         let decision = HTTPCachePolicy.decide(
@@ -197,17 +194,8 @@ final class SharedLoad: PausableTask {
             store.count { $0.misses += 1 }
             note("\(stored.body.count) bytes are stored, and must be revalidated")
             load(StaleResponse(stored: stored, revalidation: revalidation), claimed: false)
-        case .load, .fail:
-            store.count { $0.misses += 1 }
-            load(nil, claimed: false)
+        case .load, .fail: miss()
         }
-    }
-
-    /// Leaves what is stored to other machines.
-    private func pass(_ reason: String) {
-        note(reason)
-        store.count { $0.misses += 1 }
-        load(nil, claimed: false)
     }
 
     /// - Parameters:
