@@ -100,16 +100,7 @@ public final class ImageService: Sendable {
             sources: sources, baseURL: configuration.baseURL, hasFileNames: configuration.hasFileNames,
             offeredFormats: configuration.offeredFormats,
             usesClientHints: configuration.usesClientHints, options: options)
-        let images = configuration.images
-        let maker = ResultMaker(
-            manager: WebImageManager(configuration: Self.images(configuration, sources)),
-            codecs: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
-            limits: configuration.limits, quality: configuration.quality,
-            formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
-            usesSourceLifetime: configuration.usesSourceLifetime,
-            watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },
-            folder: configuration.folder?.absoluteString ?? "",
-            store: Self.storeText(configuration), sources: sources, now: configuration.now)
+        let maker = Self.maker(configuration, sources)
         self.maker = maker
         let limits = configuration.limits
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)
@@ -121,9 +112,23 @@ public final class ImageService: Sendable {
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
             shared: configuration.shared,
             places: WorkPlaces(
-                placeCount: limits.workCount, queueLength: limits.queueLength, isolation: images.isolatedDecoding),
+                placeCount: limits.workCount, queueLength: limits.queueLength,
+                isolation: configuration.images.isolatedDecoding),
             lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0), work: work,
             now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
+    }
+
+    private static func maker(_ configuration: Configuration, _ sources: SourcePolicy) -> ResultMaker {
+        let images = configuration.images
+        return ResultMaker(
+            manager: WebImageManager(configuration: Self.images(configuration, sources)),
+            codecs: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
+            limits: configuration.limits, quality: configuration.quality,
+            formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
+            usesSourceLifetime: configuration.usesSourceLifetime,
+            watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },
+            folder: configuration.folder?.absoluteString ?? "",
+            store: storeText(configuration), sources: sources, now: configuration.now)
     }
 
     /// The configuration of the manager, with the service's own sources.

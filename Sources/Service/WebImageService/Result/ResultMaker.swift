@@ -233,12 +233,7 @@ struct ResultMaker: Sendable {
             data = thumbnail
             size = try codecs.info(of: thumbnail, limits: limits.decoding).size
         }
-        var orientation = ImageOrientation.up
-        if !recipe.isUpright {
-            let metadata = try codecs.metadata(of: data, limits: limits.decoding, cancellation: cancellation)
-            let number = metadata.exif.flatMap { EXIFFields($0) }?.orientation
-            orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
-        }
+        let orientation = try recipe.isUpright ? .up : orientation(of: data, cancellation)
         let turn = Turn(recipe, orientation: orientation)
         var geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
         var options = DecodingOptions(allowsDamage: false, limits: limits.decoding, cancellation: cancellation)
@@ -270,6 +265,12 @@ struct ResultMaker: Sendable {
             decoded: turn.applied(to: image.pixels.size), mark: mark, cancellation: cancellation)
         image = try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
         return (image, shown)
+    }
+
+    private func orientation(of data: Data, _ cancellation: Cancellation) throws(WebImageError) -> ImageOrientation {
+        let metadata = try codecs.metadata(of: data, limits: limits.decoding, cancellation: cancellation)
+        let number = metadata.exif.flatMap { EXIFFields($0) }?.orientation
+        return number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
     }
 
     /// The color that imgproxy puts behind transparent borders: they are trimmed as `ff00ff`.
