@@ -18,33 +18,12 @@ package struct BMPEncoder: ImageEncoder {
         of pixels: PixelBuffer, format: ImageFormat, isIcon: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> Data {
         let hasAlpha = isIcon || !pixels.isOpaque
-        let headerByteCount = isIcon || !hasAlpha ? 40 : 108
-        let rowByteCount = hasAlpha ? pixels.width * 4 : (pixels.width * 3 + 3) / 4 * 4
-        let maskByteCount = isIcon ? (pixels.width + 31) / 32 * 4 * pixels.height : 0
-        let begin = (isIcon ? 0 : 14) + headerByteCount
-        let byteCount = begin + rowByteCount * pixels.height + maskByteCount
+        let layout = BitmapLayout(size: pixels.size, isIcon: isIcon, hasAlpha: hasAlpha)
+        let (begin, rowByteCount, byteCount) = (layout.begin, layout.rowByteCount, layout.byteCount)
         guard byteCount <= Int(UInt32.max) else {
             throw .encoding(format: format, reason: .tooLong(byteCount: byteCount, limit: Int(UInt32.max)))
         }
-
-        var writer = LittleEndianWriter(capacity: begin)
-        if !isIcon {
-            writer.append(text: "BM")
-            writer.append(UInt32(byteCount), UInt32(0), UInt32(begin))
-        }
-        writer.append(UInt32(headerByteCount), UInt32(pixels.width))
-        writer.append(UInt32(isIcon ? pixels.height * 2 : pixels.height))
-        writer.append(UInt16(1), UInt16(hasAlpha ? 32 : 24))
-        // 2,835 pixels a meter are 72 an inch.
-        let usesMasks = headerByteCount == 108
-        writer.append(UInt32(usesMasks ? 3 : 0), UInt32(rowByteCount * pixels.height))
-        writer.append(UInt32(2_835), UInt32(2_835), UInt32(0), UInt32(0))
-        if usesMasks {
-            writer.append(UInt32(0xFF0000), UInt32(0xFF00), UInt32(0xFF), UInt32(0xFF00_0000))
-            writer.append(text: "BGRs")
-            writer.append(zeroCount: 48)
-        }
-        var data = writer.data
+        var data = layout.header
         data.append(Data(count: byteCount - begin))
 
         var line = [UInt8](repeating: 0, count: pixels.width * 4)
@@ -66,13 +45,13 @@ package struct BMPEncoder: ImageEncoder {
                 }
             }
         }
-        if isIcon { writeMask(of: pixels, to: &data, at: begin + rowByteCount * pixels.height) }
+        if isIcon { writeMask(of: pixels, to: &data, layout) }
         return data
     }
 
     /// A mask says which pixels are transparent, for programs without alpha.
-    private static func writeMask(of pixels: PixelBuffer, to data: inout Data, at begin: Int) {
-        let rowByteCount = (pixels.width + 31) / 32 * 4
+    private static func writeMask(of pixels: PixelBuffer, to data: inout Data, _ layout: BitmapLayout) {
+        let (begin, rowByteCount) = (layout.byteCount - layout.maskByteCount, layout.maskRowByteCount)
         data.withUnsafeMutableBytes { bytes in
             for row in 0..<pixels.height {
                 let source = pixels.row(pixels.height - 1 - row)
@@ -81,6 +60,43 @@ package struct BMPEncoder: ImageEncoder {
                 }
             }
         }
+    }
+}
+
+/// The lengths of a bitmap's parts: header, rows, and the mask of an icon.
+private struct BitmapLayout {
+    let size: PixelSize
+    let isIcon, hasAlpha: Bool
+
+    /// Whether the header is of version 4, with masks for the components.
+    private var hasMasks: Bool { hasAlpha && !isIcon }
+    private var headerByteCount: Int { hasMasks ? 108 : 40 }
+    /// Where the rows begin.
+    var begin: Int { (isIcon ? 0 : 14) + headerByteCount }
+    var rowByteCount: Int { hasAlpha ? size.width * 4 : (size.width * 3 + 3) / 4 * 4 }
+    var maskRowByteCount: Int { (size.width + 31) / 32 * 4 }
+    var maskByteCount: Int { isIcon ? maskRowByteCount * size.height : 0 }
+    var byteCount: Int { begin + rowByteCount * size.height + maskByteCount }
+
+    /// The bytes before the rows. The whole bitmap must have at most 4 GB.
+    var header: Data {
+        var writer = LittleEndianWriter(capacity: begin)
+        if !isIcon {
+            writer.append(text: "BM")
+            writer.append(UInt32(byteCount), UInt32(0), UInt32(begin))
+        }
+        writer.append(UInt32(headerByteCount), UInt32(size.width))
+        writer.append(UInt32(isIcon ? size.height * 2 : size.height))
+        writer.append(UInt16(1), UInt16(hasAlpha ? 32 : 24))
+        writer.append(UInt32(hasMasks ? 3 : 0), UInt32(rowByteCount * size.height))
+        // 2,835 pixels a meter are 72 an inch.
+        writer.append(UInt32(2_835), UInt32(2_835), UInt32(0), UInt32(0))
+        if hasMasks {
+            writer.append(UInt32(0xFF0000), UInt32(0xFF00), UInt32(0xFF), UInt32(0xFF00_0000))
+            writer.append(text: "BGRs")
+            writer.append(zeroCount: 48)
+        }
+        return writer.data
     }
 }
 

@@ -3,42 +3,36 @@ internal import WebImageCore
 /// The markers before a JPEG's first scan (ITU-T T.81, annex B).
 struct JPEGHeader {
     /// The size as stored.
-    let size: PixelSize
+    private(set) var size = PixelSize(width: 0, height: 0)
     var orientation: ImageOrientation { metadata.orientation }
     /// 1 for gray, 3 for color, 4 for CMYK.
-    let componentCount: Int
+    private(set) var componentCount = 0
     /// Bits of a sample.
-    let precision: Int
+    private(set) var precision = 8
     /// Whether it is lossless, which libjpeg-turbo does not read before version 3.
-    let isLossless: Bool
+    private(set) var isLossless = false
     /// The pieces of a color profile in file order: APP2 segments, starting at their signature.
-    let profileSegments: [Range<Int>]
+    private(set) var profileSegments: [Range<Int>] = []
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
-    let hasGainMap: Bool
+    private(set) var hasGainMap = false
     /// The segment of ISO 21496-1 about a gain map: in the image the versions, in the map all.
-    let gainMapSegment: Range<Int>?
+    private(set) var gainMapSegment: Range<Int>?
     /// The index of the images in the file (CIPA DC-007), a TIFF structure.
-    let pictureIndex: Range<Int>?
+    private(set) var pictureIndex: Range<Int>?
     /// The first EXIF segment, with its signature, and the packet in the first XMP segment. A packet of more than 64 KB continues in
     /// other segments, which are not read.
-    let metadata: MetadataRanges
+    private(set) var metadata = MetadataRanges()
 
     /// The number of bytes before the first scan, as far as they have arrived.
-    let byteCount: Int
+    private(set) var byteCount = 0
     /// Whether all markers before the first scan have arrived.
-    let reachesScan: Bool
+    private(set) var reachesScan = false
 
     init(reading data: RawSpan) throws(WebImageError) {
-        var size: PixelSize?
-        var metadata = MetadataRanges()
-        var (componentCount, precision, isLossless) = (0, 8, false)
-        var profileSegments: [Range<Int>] = []
-        var (gainMapSegment, pictureIndex): (Range<Int>?, Range<Int>?)
-        var offset = 2
-        var isTruncated = true
+        var (offset, hasFrame) = (2, false)
         while let marker = Self.nextMarker(in: data, from: &offset) {
             if marker == Self.startOfScan || marker == Self.endOfImage {
-                isTruncated = false
+                reachesScan = true
                 break
             }
             if Self.standalone.contains(marker) { continue }
@@ -51,51 +45,57 @@ struct JPEGHeader {
             guard length >= 2 else {
                 throw .decoding(format: .jpeg, reason: .corrupt("an invalid segment length"))
             }
-            switch marker {
-            case _ where Self.startsFrame(marker):
-                guard let height = data.integer(at: offset + 3, count: 2, isBigEndian: true),
-                    let width = data.integer(at: offset + 5, count: 2, isBigEndian: true)
-                else { throw .decoding(format: .jpeg, reason: .truncated) }
-                size = PixelSize(width: width, height: height)
-                precision = data.integer(at: offset + 2, count: 1, isBigEndian: true) ?? 8
-                isLossless = marker == Self.losslessFrame
-                componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
-            case 0xE1 where metadata.exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
-                metadata.setEXIF(offset + 2..<min(offset + length, data.byteCount), in: data)
-            case 0xE1
-            where metadata.xmp == nil && length >= 2 + Self.xmpSignature.utf8CodeUnitCount
-                && data.hasText(Self.xmpSignature, at: offset + 2):
-                let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
-                metadata.setXMP(start..<min(offset + length, data.byteCount), in: data)
-            case 0xE2 where gainMapSegment == nil && data.hasText(Self.gainMapSignature, at: offset + 2):
-                gainMapSegment = Self.content(offset, length, behind: Self.gainMapSignature, in: data)
-            case 0xE2 where pictureIndex == nil && data.hasText(Self.pictureIndexSignature, at: offset + 2):
-                pictureIndex = Self.content(offset, length, behind: Self.pictureIndexSignature, in: data)
-            // A profile has at most 255 pieces: with more it is invalid.
-            case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
-                profileSegments.append(offset + 2..<offset + length)
-            default:
-                break
+            if Self.startsFrame(marker) {
+                try readFrame(marker, at: offset, in: data)
+                hasFrame = true
+            } else {
+                readSegment(marker, at: offset, length, in: data)
             }
             offset += length
         }
-        guard let size else {
+        guard hasFrame else {
             throw .decoding(
-                format: .jpeg, reason: isTruncated ? .truncated : .corrupt("no frame header before the first scan"))
+                format: .jpeg, reason: reachesScan ? .corrupt("no frame header before the first scan") : .truncated)
         }
         guard size.width > 0, size.height > 0 else {
             throw .decoding(format: .jpeg, reason: .corrupt("an image of \(size) pixels"))
         }
-        self.size = size
-        self.metadata = metadata
-        (self.gainMapSegment, self.pictureIndex) = (gainMapSegment, pictureIndex)
-        self.hasGainMap =
+        hasGainMap =
             gainMapSegment != nil
             || metadata.xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
-        (self.componentCount, self.precision, self.isLossless) = (componentCount, precision, isLossless)
-        self.profileSegments = profileSegments
         byteCount = min(offset, data.byteCount)
-        reachesScan = !isTruncated
+    }
+
+    private mutating func readFrame(_ marker: UInt8, at offset: Int, in data: RawSpan) throws(WebImageError) {
+        guard let height = data.integer(at: offset + 3, count: 2, isBigEndian: true),
+            let width = data.integer(at: offset + 5, count: 2, isBigEndian: true)
+        else { throw .decoding(format: .jpeg, reason: .truncated) }
+        size = PixelSize(width: width, height: height)
+        precision = data.integer(at: offset + 2, count: 1, isBigEndian: true) ?? 8
+        isLossless = marker == Self.losslessFrame
+        componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
+    }
+
+    /// Notes the metadata, the profile and the parts of a gain map.
+    private mutating func readSegment(_ marker: UInt8, at offset: Int, _ length: Int, in data: RawSpan) {
+        switch marker {
+        case 0xE1 where metadata.exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
+            metadata.setEXIF(offset + 2..<min(offset + length, data.byteCount), in: data)
+        case 0xE1
+        where metadata.xmp == nil && length >= 2 + Self.xmpSignature.utf8CodeUnitCount
+            && data.hasText(Self.xmpSignature, at: offset + 2):
+            let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
+            metadata.setXMP(start..<min(offset + length, data.byteCount), in: data)
+        case 0xE2 where gainMapSegment == nil && data.hasText(Self.gainMapSignature, at: offset + 2):
+            gainMapSegment = Self.content(offset, length, behind: Self.gainMapSignature, in: data)
+        case 0xE2 where pictureIndex == nil && data.hasText(Self.pictureIndexSignature, at: offset + 2):
+            pictureIndex = Self.content(offset, length, behind: Self.pictureIndexSignature, in: data)
+        // A profile has at most 255 pieces: with more it is invalid.
+        case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
+            profileSegments.append(offset + 2..<offset + length)
+        default:
+            break
+        }
     }
 
     /// The bytes behind the signature of a segment, which may be cut off or too short.
