@@ -84,19 +84,25 @@ final class DiskWriter: @unchecked Sendable {
         }
     }
 
+    /// Returns the index if it is open. Closes it and returns `nil` if its files are no longer in the directory.
+    private func currentIndex() -> DiskIndex? {
+        guard let index else { return nil }
+        if directory.indexIdentity != indexIdentity {
+            // The file was deleted, or moved aside by another process.
+            close()
+            return nil
+        }
+        if directory.logIdentity != logIdentity {
+            // The log was deleted with the directory, and another one created: readers would find the index empty.
+            discardIndex()
+            return nil
+        }
+        return index
+    }
+
     /// `nil` shortly after a failure, which was reported then.
     private func openIndex() throws(DiskFault) -> DiskIndex? {
-        if let index {
-            if directory.indexIdentity != indexIdentity {
-                // The file was deleted, or moved aside by another process.
-                close()
-            } else if directory.logIdentity != logIdentity {
-                // The log was deleted with the directory, and another one created: readers would find the index empty.
-                discardIndex()
-            } else {
-                return index
-            }
-        }
+        if let index = currentIndex() { return index }
         guard now() >= retryTime, !isEnding.withLock({ $0 }) else { return nil }
         try directory.create()
         try directory.checkOwner()
