@@ -38,10 +38,7 @@ final class LibraryFile {
         choice.is_prefix = isPrefix
         choice.reads_metadata = readsMetadata
         if let media { media.describe(&choice) }
-        let bounds = cwi_limits(
-            pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(PixelSize.maximumDimension),
-            frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
-            memory_length: limits.memoryByteCount)
+        let bounds = cwi_limits(limits)
         var handle: OpaquePointer?
         func open(_ bytes: UnsafeRawBufferPointer) -> cwi_result {
             cwi_file_open(
@@ -229,6 +226,15 @@ final class LibraryFile {
         guard size != decodedSize, pixels.size == decodedSize else { return pixels }
         let rect = PixelRect(x: Int(info.crop_x), y: Int(info.crop_y), width: size.width, height: size.height)
         return try pixels.cropped(to: rect) ?? pixels
+    }
+}
+
+extension cwi_limits {
+    fileprivate init(_ limits: DecodingLimits) {
+        self.init(
+            pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(PixelSize.maximumDimension),
+            frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
+            memory_length: limits.memoryByteCount)
     }
 }
 

@@ -80,13 +80,7 @@ enum CairoCanvas {
         try cancellation?.check()
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let stride = output.bytesPerRow
-        if let background {
-            try output.withRows(cancellation: cancellation) { y, row in
-                cwi_swap_red_and_blue(background.row(y), row, size.width)
-            }
-        } else {
-            output.clear()
-        }
+        try output.fill(with: background, cancellation)
         try output.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             let surface = cairo_image_surface_create_for_data(
                 bytes.bindMemory(to: UInt8.self).baseAddress, isOpaque ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32,
@@ -113,18 +107,36 @@ enum CairoCanvas {
             try context.finish()
             cairo_surface_flush(surface)
         }
-        var opaqueRows = 0
-        try output.withRows(cancellation: cancellation) { _, row in
-            cwi_swap_red_and_blue(row, row, size.width)
-            // The fourth byte of an opaque surface is undefined.
-            if isOpaque { cwi_make_opaque(row, size.width) }
-            if isOpaque || cwi_is_opaque(row, size.width) { opaqueRows += 1 }
-        }
-        return output.freeze(isOpaque: opaqueRows == size.height)
+        let isWhollyOpaque = try output.convertSurface(isOpaque: isOpaque, cancellation)
+        return output.freeze(isOpaque: isWhollyOpaque)
     }
 }
 
 extension MutablePixelBuffer {
+    /// Copies the background in the order of a surface's components; clears all pixels without one.
+    fileprivate mutating func fill(
+        with background: PixelBuffer?, _ cancellation: Cancellation?
+    ) throws(WebImageError) {
+        guard let background else { return clear() }
+        let width = width
+        try withRows(cancellation: cancellation) { y, row in cwi_swap_red_and_blue(background.row(y), row, width) }
+    }
+
+    /// Brings a surface's components into the order of an image. Returns whether all pixels are opaque.
+    fileprivate mutating func convertSurface(
+        isOpaque: Bool, _ cancellation: Cancellation?
+    ) throws(WebImageError) -> Bool {
+        var opaqueRows = 0
+        let width = width
+        try withRows(cancellation: cancellation) { _, row in
+            cwi_swap_red_and_blue(row, row, width)
+            // The fourth byte of an opaque surface is undefined.
+            if isOpaque { cwi_make_opaque(row, width) }
+            if isOpaque || cwi_is_opaque(row, width) { opaqueRows += 1 }
+        }
+        return opaqueRows == height
+    }
+
     /// Calls `body` with each row and checks `cancellation` regularly.
     mutating func withRows(
         cancellation: Cancellation?, _ body: (_ y: Int, _ row: UnsafeMutablePointer<UInt8>) -> Void
