@@ -47,46 +47,39 @@ struct JustifiedLayout: Equatable {
         rows.reserveCapacity(aspectRatios.count * Int(rowHeight) / max(1, Int(width)) + 1)
         var (start, sum, y) = (0, 0.0, 0.0)
         var nextSections = sections[...]
-        /// Ends a row before image `end`. Its images have the sum of ratios.
-        func endRow(_ end: Int, _ sum: Double, isStretched: Bool) {
+        /// Ends a row before image `end`. `sum` is that of its images' ratios.
+        func endRow(_ end: Int, isStretched: Bool) {
             let free = max(1, width - spacing * Double(end - start - 1))
-            let height = (isStretched ? free / sum : min(rowHeight, free / sum)).rounded()
-            var row = Row(indices: start..<end, y: y, height: max(1, height), isLast: !isStretched)
+            let height = max(1, (isStretched ? free / sum : min(rowHeight, free / sum)).rounded())
+            var row = Row(indices: start..<end, y: y, height: height, isLast: !isStretched)
             if nextSections.first == start {
                 nextSections.removeFirst()
                 row.headingHeight = headingHeight
-                y += headingHeight
-                row.y = y
+                row.y += headingHeight
             }
             rows.append(row)
-            y += max(1, height) + captionHeight + spacing
-            start = end
+            y = row.y + (height + captionHeight + spacing)
+            (start, sum) = (end, 0)
         }
+        /// How tall a row of images is.
+        func height(_ sum: Double, _ count: Int) -> Double { (width - spacing * Double(count - 1)) / sum }
         for (index, ratio) in aspectRatios.enumerated() {
             let ratio = Double(ratio)
             if index > start, (nextSections.first == start ? nextSections.dropFirst() : nextSections).first == index {
-                endRow(index, sum, isStretched: false)
-                sum = 0
+                endRow(index, isStretched: false)
             }
-            /// How tall a row of these images is.
-            func height(_ sum: Double, _ count: Int) -> Double { (width - spacing * Double(count - 1)) / sum }
             let count = index - start
             guard count > 0, height(sum + ratio, count + 1) < rowHeight else {
                 sum += ratio
                 continue
             }
             // With this image the row is lower than wanted, without it taller; what comes closer is chosen.
-            let (with, without) = (height(sum + ratio, count + 1), height(sum, count))
-            if rowHeight / with < without / rowHeight {
-                sum += ratio
-                endRow(index + 1, sum, isStretched: true)
-                sum = 0
-            } else {
-                endRow(index, sum, isStretched: true)
-                sum = ratio
-            }
+            let takesImage = rowHeight / height(sum + ratio, count + 1) < height(sum, count) / rowHeight
+            if takesImage { sum += ratio }
+            endRow(takesImage ? index + 1 : index, isStretched: true)
+            if !takesImage { sum = ratio }
         }
-        if start < aspectRatios.count { endRow(aspectRatios.count, sum, isStretched: false) }
+        if start < aspectRatios.count { endRow(aspectRatios.count, isStretched: false) }
         contentHeight = max(0, y - spacing)
     }
 

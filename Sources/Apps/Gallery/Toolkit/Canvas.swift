@@ -207,7 +207,16 @@ private enum CanvasClass {
     }
 
     private static func initialize(_ pointer: gpointer) {
-        let widgetClass = pointer.assumingMemoryBound(to: GtkWidgetClass.self)
+        setFunctions(of: pointer.assumingMemoryBound(to: GtkWidgetClass.self))
+        let objectClass = pointer.assumingMemoryBound(to: GObjectClass.self)
+        setFunctions(of: objectClass)
+        for (property, name) in [
+            (Property.horizontal, "hadjustment"), (.vertical, "vadjustment"), (.horizontalPolicy, "hscroll-policy"),
+            (.verticalPolicy, "vscroll-policy"),
+        ] { g_object_class_override_property(objectClass, property.rawValue, name) }
+    }
+
+    private static func setFunctions(of widgetClass: UnsafeMutablePointer<GtkWidgetClass>) {
         widgetClass.pointee.measure = { widget, orientation, length, least, natural, _, _ in
             let lengths = CanvasClass.with(widget) { $0.measure(orientation, for: Int(length)) }
             least?.pointee = gint(lengths?.least ?? 0)
@@ -237,7 +246,9 @@ private enum CanvasClass {
             // The default of a widget with children, which GtkWidget's own class lacks: first itself, then they.
             CanvasClass.with(widget) { $0.moveFocus(direction) } == true ? 1 : 0
         }
-        let objectClass = pointer.assumingMemoryBound(to: GObjectClass.self)
+    }
+
+    private static func setFunctions(of objectClass: UnsafeMutablePointer<GObjectClass>) {
         objectClass.pointee.set_property = { object, identifier, value, _ in
             guard let orientation = Property(rawValue: identifier)?.orientation, let value else { return }
             nonisolated(unsafe) let adjustment = g_value_get_object(value).map { ObjectPointer($0) }
@@ -258,10 +269,6 @@ private enum CanvasClass {
             let parent = g_type_class_peek(gtk_widget_get_type())?.assumingMemoryBound(to: GObjectClass.self)
             parent?.pointee.dispose(object)
         }
-        for (property, name) in [
-            (Property.horizontal, "hadjustment"), (.vertical, "vadjustment"), (.horizontalPolicy, "hscroll-policy"),
-            (.verticalPolicy, "vscroll-policy"),
-        ] { g_object_class_override_property(objectClass, property.rawValue, name) }
     }
 }
 
