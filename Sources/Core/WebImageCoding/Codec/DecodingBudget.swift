@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import WebImageCore
 
 /// Limits the memory of all decodes that run at the same time.
@@ -23,7 +22,7 @@ package final class DecodingBudget: Sendable {
     package let byteCount: Int
     private let largePreviewLimit: Int
     private let largePreviewByteCount: Int
-    private let state = Lock(State())
+    private let line: WaitingLine<State>
 
     private struct State {
         /// The decodes that run.
@@ -32,25 +31,6 @@ package final class DecodingBudget: Sendable {
         /// The part of ``heldByteCount`` that previews hold.
         var previewByteCount = 0
         var largePreviewCount = 0
-        /// In the order of their arrival.
-        var waiters: [Waiter] = []
-
-        mutating func begin(_ byteCount: Int) {
-            runningCount += 1
-            heldByteCount += byteCount
-        }
-
-        mutating func end(_ byteCount: Int) {
-            runningCount -= 1
-            heldByteCount -= byteCount
-        }
-    }
-
-    private final class Waiter: Sendable {
-        let byteCount: Int
-        let semaphore = DispatchSemaphore(value: 0)
-
-        init(byteCount: Int) { self.byteCount = byteCount }
     }
 
     /// - Parameters:
@@ -62,32 +42,36 @@ package final class DecodingBudget: Sendable {
         self.byteCount = byteCount
         self.largePreviewLimit = largePreviewLimit
         self.largePreviewByteCount = largePreviewByteCount
+        line = WaitingLine(State()) { state, share in
+            guard state.runningCount == 0 || share <= byteCount - state.heldByteCount else { return false }
+            state.runningCount += 1
+            state.heldByteCount += share
+            return true
+        }
     }
 
     /// The bytes in use.
-    package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
+    package var heldByteCount: Int { line.withLock { $0.heldByteCount } }
 
     /// The number of decodes that run.
-    package var decodeCount: Int { state.withLock { $0.runningCount } }
+    package var decodeCount: Int { line.withLock { $0.runningCount } }
 
     /// The number of decodes that wait.
-    package var waitingCount: Int { state.withLock { $0.waiters.count } }
+    package var waitingCount: Int { line.waitingCount }
 
     /// The number of large previews in progress.
-    var largePreviewCount: Int { state.withLock { $0.largePreviewCount } }
+    var largePreviewCount: Int { line.withLock { $0.largePreviewCount } }
 
     /// Returns a share for a decode; blocks until the memory is free.
     func share(_ byteCount: Int, cancellation: Cancellation?) throws(WebImageError) -> DecodingShare {
-        let waiter = state.withLock { state -> Waiter? in
-            if state.waiters.isEmpty, canBegin(byteCount, state) {
-                state.begin(byteCount)
-                return nil
+        if !line.takeIfPossible(byteCount) {
+            let waiter = Waiter<Bool>()
+            let place = line.enter(byteCount) { waiter.resume(true) }
+            let hasBegun = waiter.wait(cancellation: cancellation) {
+                if place?.leave() == true { waiter.resume(false) }
             }
-            let waiter = Waiter(byteCount: byteCount)
-            state.waiters.append(waiter)
-            return waiter
+            guard hasBegun else { throw .cancelled }
         }
-        if let waiter { try wait(waiter, cancellation) }
         return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false)
     }
 
@@ -96,8 +80,8 @@ package final class DecodingBudget: Sendable {
     /// - Parameter hasCopy: whether it holds coefficients or a second copy of the pixels.
     func previewShare(_ byteCount: Int, hasCopy: Bool = false) -> DecodingShare? {
         let isLarge = hasCopy && byteCount >= largePreviewByteCount
-        let fits = state.withLock { state in
-            guard state.waiters.isEmpty, byteCount <= self.byteCount - state.heldByteCount,
+        let fits = line.ifNoneWaits { state in
+            guard byteCount <= self.byteCount - state.heldByteCount,
                 byteCount <= self.byteCount / 2 - state.previewByteCount,
                 !isLarge || state.largePreviewCount < largePreviewLimit
             else { return false }
@@ -109,71 +93,26 @@ package final class DecodingBudget: Sendable {
         return fits ? DecodingShare(of: self, byteCount: byteCount, isForPreviews: true, isLarge: isLarge) : nil
     }
 
-    private func canBegin(_ byteCount: Int, _ state: State) -> Bool {
-        state.runningCount == 0 || byteCount <= self.byteCount - state.heldByteCount
-    }
-
-    private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        guard let cancellation else { return waiter.semaphore.wait() }
-        cancellation.withHandler({ waiter.semaphore.signal() }, { waiter.semaphore.wait() })
-        do throws(WebImageError) {
-            try cancellation.check()
-        } catch {
-            leave(waiter)
-            throw error
-        }
-    }
-
-    /// Starts the waiting decodes that fit now, and returns them.
-    private func startWaiters(_ state: inout State) -> [Waiter] {
-        var started: [Waiter] = []
-        while let first = state.waiters.first, canBegin(first.byteCount, state) {
-            state.waiters.removeFirst()
-            state.begin(first.byteCount)
-            started.append(first)
-        }
-        return started
-    }
-
-    /// Removes a waiter from the queue, or releases the memory it received meanwhile.
-    private func leave(_ waiter: Waiter) {
-        update { state in
-            if let index = state.waiters.firstIndex(where: { $0 === waiter }) {
-                state.waiters.remove(at: index)
-            } else {
-                state.end(waiter.byteCount)
-            }
-        }
-    }
-
     fileprivate func release(_ share: DecodingShare) {
-        update { state in
+        line.update { state in
+            state.heldByteCount -= share.byteCount
             if share.isForPreviews {
-                state.heldByteCount -= share.byteCount
                 state.previewByteCount -= share.byteCount
                 if share.isLarge { state.largePreviewCount -= 1 }
             } else {
-                state.end(share.byteCount)
+                state.runningCount -= 1
             }
         }
     }
 
-    private func update(_ body: (inout State) -> Void) {
-        let started = state.withLock { state in
-            body(&state)
-            return startWaiters(&state)
-        }
-        for waiter in started { waiter.semaphore.signal() }
-    }
-
     fileprivate func grow(_ share: DecodingShare, by byteCount: Int) {
-        state.withLock { state in
+        line.withLock { state in
             state.heldByteCount += byteCount
             if share.isForPreviews { state.previewByteCount += byteCount }
         }
     }
 
-    fileprivate func endLargePreview() { state.withLock { $0.largePreviewCount -= 1 } }
+    fileprivate func endLargePreview() { line.withLock { $0.largePreviewCount -= 1 } }
 }
 
 /// The memory that one decode holds of the budget; releases it on deinit. Used by one thread at a time.

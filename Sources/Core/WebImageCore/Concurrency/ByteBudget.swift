@@ -14,38 +14,36 @@ internal import Synchronization
 ///                        └ yes ──► temporary file
 /// ```
 package final class ByteBudget: Sendable {
-    private typealias Start = @Sendable (Share) -> Void
-
     private struct State {
         var heldByteCount = 0
         /// The part of `heldByteCount` that is estimated.
         var estimatedByteCount = 0
-        var waiting = PriorityQueue<Start>()
-
-        mutating func addEstimate() {
-            heldByteCount += ByteBudget.estimatedByteCount
-            estimatedByteCount += ByteBudget.estimatedByteCount
-        }
     }
 
     private let byteLimit: Int
-    private let state = Lock(State())
+    private let line: WaitingLine<State>
 
     /// - Parameter byteLimit: by default 8 MiB for each processor, 16 to 256 MiB together. That is work for half a second, or one large
     ///   photograph for each: more would only take memory.
     package init(byteLimit: Int = min(max(16, 8 * PlatformThread.processorCount), 256) << 20) {
         self.byteLimit = byteLimit
+        line = WaitingLine(State()) { state, estimate in
+            guard state.heldByteCount < byteLimit else { return false }
+            state.heldByteCount += estimate
+            state.estimatedByteCount += estimate
+            return true
+        }
     }
 
     /// The number of bytes held, including estimates.
-    package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
+    package var heldByteCount: Int { line.withLock { $0.heldByteCount } }
 
     /// Whether new bodies should go to files. Reads in progress do not count: images that are loaded for the first time
     /// are not on disk.
-    package var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
+    package var isFull: Bool { line.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
     /// The number of waiting reads.
-    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+    package var waitingCount: Int { line.waitingCount }
 
     /// Counts bytes until the share is released.
     package func hold(_ byteCount: Int) -> Share {
@@ -55,7 +53,7 @@ package final class ByteBudget: Sendable {
 
     /// Counts bytes if they fit, or if nothing else is held; returns `nil` otherwise.
     package func holdIfPossible(_ byteCount: Int) -> Share? {
-        let isAdmitted = state.withLock { state in
+        let isAdmitted = line.withLock { state in
             let fits = byteCount == 0 || state.heldByteCount == 0 || byteCount <= byteLimit - state.heldByteCount
             if fits { state.heldByteCount += byteCount }
             return fits
@@ -69,36 +67,19 @@ package final class ByteBudget: Sendable {
     /// - Parameter start: receives a share of the budget, to be kept by the owner of the bytes.
     /// - Returns: the place in the queue, if the call has to wait.
     package func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any LoaderTask)? {
-        let ticket = state.withLock { state -> PriorityQueue<Start>.Ticket? in
-            guard state.heldByteCount >= byteLimit else {
-                state.addEstimate()
-                return nil
-            }
-            return state.waiting.insert(start, priority: priority)
+        if line.takeIfPossible(Self.estimatedByteCount) {
+            start(Share(budget: self))
+            return nil
         }
-        if let ticket { return Waiting(budget: self, ticket: ticket) }
-        start(Share(budget: self))
-        return nil
+        return line.enter(Self.estimatedByteCount, priority: priority) { start(Share(budget: self)) }
     }
 
     /// - Parameter replacesEstimate: whether the bytes replace an estimate.
     private func add(_ byteCount: Int, replacesEstimate: Bool = false) {
-        var next = state.withLock { state in
+        line.update { state in
             state.heldByteCount += byteCount
             if replacesEstimate { state.estimatedByteCount -= Self.estimatedByteCount }
-            return byteCount < 0 ? takeStart(&state) : nil
         }
-        // Each waiter that starts may fill the budget again.
-        while let start = next {
-            start(Share(budget: self))
-            next = state.withLock { takeStart(&$0) }
-        }
-    }
-
-    private func takeStart(_ state: inout State) -> Start? {
-        guard state.heldByteCount < byteLimit, let start = state.waiting.popFirst() else { return nil }
-        state.addEstimate()
-        return start
     }
 
     /// The number of bytes that a body counts before its length is known; most images on the web are smaller.
@@ -128,21 +109,5 @@ package final class ByteBudget: Sendable {
         }
 
         deinit { settle(0) }
-    }
-
-    /// A place in the queue.
-    private struct Waiting: LoaderTask {
-        let budget: ByteBudget
-        let ticket: PriorityQueue<Start>.Ticket
-
-        func cancel() {
-            // Released outside the lock: what the closure captures may run code when it is released.
-            let start = budget.state.withLock { $0.waiting.remove(ticket) }
-            withExtendedLifetime(start) {}
-        }
-
-        func setPriority(_ priority: LoadPriority) {
-            budget.state.withLock { _ = $0.waiting.setPriority(priority, of: ticket) }
-        }
     }
 }
