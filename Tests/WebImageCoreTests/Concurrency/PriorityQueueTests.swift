@@ -126,6 +126,14 @@ import WebImageTestSupport
             }
             #expect(queue.count == rows.count)
         }
-        #expect(queue.removeAll() == rows.sorted(by: precedes).map(\.number))
+        rows.sort(by: precedes)
+        var asked: [Int] = []
+        queue.removeAll { number in
+            asked.append(number)
+            return number.isMultiple(of: 2)
+        }
+        #expect(asked == rows.map(\.number))
+        rows.removeAll { $0.number.isMultiple(of: 2) }
+        #expect(queue.count == rows.count && queue.removeAll() == rows.map(\.number))
     }
 }

@@ -136,6 +136,18 @@
         ticket.index < slots.count && slots[Int(ticket.index)].number == ticket.number
     }
 
+    /// Removes the elements for which `isRemoved` returns `true`. They are asked in the order in which they are due.
+    @inlinable package mutating func removeAll(where isRemoved: (Element) -> Bool) {
+        for level in lists.indices.reversed() {
+            var index = order == .firstInFirstOut ? lists[level].first : lists[level].last
+            while index >= 0 {
+                let slot = slots[Int(index)]
+                if let element = slot.element, isRemoved(element) { _ = take(index) }
+                index = order == .firstInFirstOut ? slot.next : slot.previous
+            }
+        }
+    }
+
     /// Removes and returns all elements, in the order in which they are due.
     @inlinable package mutating func removeAll() -> [Element] {
         var elements: [Element] = []

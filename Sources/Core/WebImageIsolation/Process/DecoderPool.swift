@@ -43,8 +43,7 @@ final class DecoderPool: Sendable {
         var slowImageObservers: [ObjectIdentifier: @Sendable () -> Void] = [:]
         /// Those that wait for the thread that leased them; they do not count as busy.
         var suspended: [DecoderProcess] = []
-        var waiting = PriorityQueue<Waiter>()
-        var lastPosition: Int64 = 0
+        var waiting = PriorityQueue<Lease>()
         var counters = IsolatedDecoding.Counters()
         /// The process that has started these.
         var owner = getpid()
@@ -57,26 +56,14 @@ final class DecoderPool: Sendable {
         var replacement: DecoderKind?
     }
 
-    final class Waiter: @unchecked Sendable {
-        // `@unchecked`: the variables are used under the pool's lock.
-        let semaphore = DispatchSemaphore(value: 0)
+    typealias Grant = Result<DecoderProcess, any Error>
+
+    /// A lease that a thread waits for.
+    struct Lease {
         let kind: DecoderKind
         let wanted: DecoderProcess?
-        let priority: LoadPriority
         let place: Place
-        let position: Int64
-        var ticket: PriorityQueue<Waiter>.Ticket?
-        var grant: Result<DecoderProcess, UnavailableDecoder>?
-
-        init(
-            _ kind: DecoderKind, wanted: DecoderProcess?, priority: LoadPriority, place: Place, position: Int64
-        ) {
-            self.kind = kind
-            self.wanted = wanted
-            self.priority = priority
-            self.place = place
-            self.position = position
-        }
+        let waiter = Waiter<Grant>()
     }
 
     init(_ configuration: IsolatedDecoding.Configuration) { self.configuration = configuration }
@@ -147,33 +134,18 @@ final class DecoderPool: Sendable {
     ) throws -> DecoderProcess {
         leaveParent()
         defer { if place == .slow { state.withLock { $0.slowWaitingCount -= 1 } } }
-        let waiter = changeState { state in
+        let lease = Lease(kind: kind, wanted: wanted, place: place)
+        let ticket = changeState { state in
             if place == .slow { state.slowWaitingCount += 1 }
-            state.lastPosition += 1
-            let waiter = Waiter(
-                kind, wanted: wanted, priority: priority, place: place, position: state.lastPosition)
-            enqueue(waiter, &state)
-            return waiter
+            return state.waiting.insert(lease, priority: priority)
         }
-        return try limit.withHandler({ waiter.semaphore.signal() }) { try grant(of: waiter, within: limit).get() }
-    }
-
-    private func grant(
-        of waiter: Waiter, within limit: WaitLimit
-    ) throws -> Result<DecoderProcess, UnavailableDecoder> {
         let nanoseconds = max(0, (limit.deadline - Channel.Limit.now) * 1e9)
         let time: DispatchTime = nanoseconds < 1e18 ? .now() + .nanoseconds(Int(nanoseconds)) : .distantFuture
-        let hasTime = waiter.semaphore.wait(timeout: time) == .success
-        let grant = state.withLock { state in
-            if waiter.grant == nil, let ticket = waiter.ticket { state.waiting.remove(ticket) }
-            return waiter.grant
+        let grant = lease.waiter.wait(until: time, cancellation: limit.cancellation) { [self] in
+            guard changeState({ $0.waiting.remove(ticket) }) != nil else { return }
+            lease.waiter.resume(.failure(limit.isCancelled ? DecoderProcess.Failure.cancelled : .noPlace))
         }
-        if let grant { return grant }
-        throw hasTime ? DecoderProcess.Failure.cancelled : .noPlace
-    }
-
-    private func enqueue(_ waiter: Waiter, _ state: inout State) {
-        waiter.ticket = state.waiting.insert(waiter, priority: waiter.priority, position: waiter.position)
+        return try grant.get()
     }
 
     // MARK: Granting
@@ -186,7 +158,7 @@ final class DecoderPool: Sendable {
             let serving = serve(&state)
             return (result, serving, state.slowImageCount > slowImageCount ? state.slowImageObservers : [:])
         }
-        for waiter in served { waiter.semaphore.signal() }
+        for (lease, grant) in served { lease.waiter.resume(grant) }
         for observer in observers.values { observer() }
         for kind in started {
             if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess(kind) }) {
@@ -196,41 +168,45 @@ final class DecoderPool: Sendable {
         return result
     }
 
-    /// Returns those that have a grant now, and the kinds of processes to start.
-    private func serve(_ state: inout State) -> (served: [Waiter], started: [DecoderKind]) {
-        var (served, passed): ([Waiter], [Waiter]) = ([], [])
+    /// Returns those that have a grant now, and the kinds of processes to start. This is no ``WaitingLine``: a lease is overtaken by one for
+    /// which a process is idle, and what to start and to evict follows from all that wait.
+    private func serve(_ state: inout State) -> (served: [(Lease, Grant)], started: [DecoderKind]) {
+        var (served, waiting): ([(Lease, Grant)], PriorityQueue<Lease>) = ([], PriorityQueue())
         // Places that are free after those that wait for the start of a process.
         var free = (usual: configuration.processCount - state.busyCount, slow: slowLimit - state.slowCount)
         var (missing, crowdedCount) = ([DecoderKind](), 0)
         let failure = state.failure.flatMap { SystemTimerClock.shared.now < $0.until ? $0.0 : nil }
-        while let waiter = state.waiting.popFirst() {
-            let wanted = waiter.wanted.flatMap { isReachable($0, state) ? $0 : nil }
-            let hasPlace = waiter.place == .slow ? free.slow > 0 : free.usual > 0
+        swap(&waiting, &state.waiting)
+        waiting.removeAll { lease in
+            var grant: Grant?
+            let wanted = lease.wanted.flatMap { isReachable($0, state) ? $0 : nil }
+            let hasPlace = lease.place == .slow ? free.slow > 0 : free.usual > 0
             if let wanted {
                 // One that is busy with another file is waited for, because it has this one open.
                 if let index = state.idle.firstIndex(where: { $0 === wanted }) {
-                    waiter.grant = .success(state.idle.remove(at: index))
+                    grant = .success(state.idle.remove(at: index))
                 }
             } else if hasPlace {
-                if let index = state.idle.lastIndex(where: { $0.kind == waiter.kind }) {
-                    waiter.grant = .success(state.idle.remove(at: index))
+                if let index = state.idle.lastIndex(where: { $0.kind == lease.kind }) {
+                    grant = .success(state.idle.remove(at: index))
                 } else if let failure {
-                    waiter.grant = .failure(failure)
+                    grant = .failure(failure)
                 } else {
-                    missing.append(waiter.kind)
+                    missing.append(lease.kind)
                 }
-            } else if waiter.place == .usual {
+            } else if lease.place == .usual {
                 crowdedCount += 1
             }
-            if case .success(let process) = waiter.grant {
-                process.isSlow = waiter.place == .slow
+            if case .success(let process) = grant {
+                process.isSlow = lease.place == .slow
                 if process.isSlow { state.slowCount += 1 } else { state.busy.append(process.kind) }
             }
-            let takesPlace = wanted == nil && hasPlace || waiter.grant != nil
-            if takesPlace { if waiter.place == .slow { free.slow -= 1 } else { free.usual -= 1 } }
-            if waiter.grant == nil { passed.append(waiter) } else { served.append(waiter) }
+            let takesPlace = wanted == nil && hasPlace || grant != nil
+            if takesPlace { if lease.place == .slow { free.slow -= 1 } else { free.usual -= 1 } }
+            if let grant { served.append((lease, grant)) }
+            return grant != nil
         }
-        for waiter in passed { enqueue(waiter, &state) }
+        swap(&waiting, &state.waiting)
         evict(crowdedCount - state.evictedCount, &state)
         if failure == nil, free.usual > 0, let spare = state.replacement ?? readyKind,
             !missing.contains(spare), !state.idle.contains(where: { $0.kind == spare })
