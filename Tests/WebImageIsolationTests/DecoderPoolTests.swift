@@ -248,6 +248,27 @@ import WebImageTestSupport
         #expect(throws: Never.self) { try other.decode(MisbehaviorTests.file("fine")) }
     }
 
+    /// Also those that have no place: no process will end that would make one free.
+    @Test func allThatWaitForAStartThatFailsGetTheError() async {
+        var configuration = IsolatedDecoding.Configuration(decoder: "MisbehavingDecoder")
+        configuration.processCount = 1
+        configuration.path = TemporaryPath.unique()
+        let isolation = IsolatedDecoding(configuration: configuration)
+        let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
+        isolation.pool.changeState { $0.busy = [.core] }
+        let failedCount = LockBox(0)
+        for index in 0..<4 {
+            _ = PlatformThread.start(name: "decoding") {
+                #expect(throws: WebImageError.self) { try registry.decode(MisbehaviorTests.file("fine")) }
+                failedCount.withLock { $0 += 1 }
+            }
+            await wait { isolation.pool.waitingCount == index + 1 }
+        }
+        isolation.pool.changeState { $0.busy = [] }
+        await wait { failedCount.withLock { $0 } == 4 }
+        #expect(failedCount.withLock { $0 } == 4)
+    }
+
     @Test func cancellingEndsAProcessAndAnotherIsReady() async {
         let (isolation, registry) = slowIsolation(processCount: 1)
         let cancellation = Cancellation()

@@ -178,33 +178,35 @@ final class DecoderPool: Sendable {
         let failure = state.failure.flatMap { SystemTimerClock.shared.now < $0.until ? $0.0 : nil }
         swap(&waiting, &state.waiting)
         waiting.removeAll { lease in
-            var grant: Grant?
+            var process: DecoderProcess?
             let wanted = lease.wanted.flatMap { isReachable($0, state) ? $0 : nil }
             let hasPlace = lease.place == .slow ? free.slow > 0 : free.usual > 0
             if let wanted {
                 // One that is busy with another file is waited for, because it has this one open.
                 if let index = state.idle.firstIndex(where: { $0 === wanted }) {
-                    grant = .success(state.idle.remove(at: index))
+                    process = state.idle.remove(at: index)
                 }
             } else if hasPlace {
                 if let index = state.idle.lastIndex(where: { $0.kind == lease.kind }) {
-                    grant = .success(state.idle.remove(at: index))
+                    process = state.idle.remove(at: index)
                 } else if let failure {
-                    grant = .failure(failure)
+                    // It takes no place, so that all that wait for a start get it.
+                    served.append((lease, .failure(failure)))
+                    return true
                 } else {
                     missing.append(lease.kind)
                 }
             } else if lease.place == .usual {
                 crowdedCount += 1
             }
-            if case .success(let process) = grant {
+            if let process {
                 process.isSlow = lease.place == .slow
                 if process.isSlow { state.slowCount += 1 } else { state.busy.append(process.kind) }
+                served.append((lease, .success(process)))
             }
-            let takesPlace = wanted == nil && hasPlace || grant != nil
+            let takesPlace = wanted == nil && hasPlace || process != nil
             if takesPlace { if lease.place == .slow { free.slow -= 1 } else { free.usual -= 1 } }
-            if let grant { served.append((lease, grant)) }
-            return grant != nil
+            return process != nil
         }
         swap(&waiting, &state.waiting)
         evict(crowdedCount - state.evictedCount, &state)
