@@ -208,9 +208,9 @@ struct SeparationTests: FleetSuite {
         _ = try await load("/a", on: cache)
         await cache.flush()
         try await replaceBody("/a", with: Self.picture(200)) { object in
-            var metadata = object.texts.record.flatMap(ResponseMetadata.init(encoded:))
-            metadata?.response.finalURL = "http://10.0.0.1/"
-            object.texts.record = metadata?.encoded
+            var response = CachedResponse(encoded: object.texts.record)
+            response?.finalURL = "http://10.0.0.1/"
+            object.texts.record = response?.encoded
         }
         let other = SharedImageCache(configuration())
         #expect(try await load("/a", on: other).data == (try Self.picture()))

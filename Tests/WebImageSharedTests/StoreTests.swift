@@ -274,7 +274,7 @@ import WebImageTestSupport
 
     @Test func theSharedLifetimeCounts() {
         func freshness(_ control: String) -> (isFresh: Bool, mustRevalidate: Bool) {
-            let response = StoredResponse(
+            let response = CachedResponse(
                 statusCode: 200, headers: [HTTPHeader(name: "Cache-Control", value: control)], requestHeaders: [],
                 requestTime: Date().addingTimeInterval(-100), responseTime: Date().addingTimeInterval(-100)
             ).forSharedCache

@@ -168,7 +168,7 @@ import WebImageLoading
     ]
 
     @Test(arguments: rows) func decision(row: Row) {
-        let stored = row.stored.map { [StoredResponse(200, $0, requestHeaders: row.storedRequest)] } ?? []
+        let stored = row.stored.map { [CachedResponse(200, $0, requestHeaders: row.storedRequest)] } ?? []
         let request = HTTPCachePolicy.Request(method: row.method, headers: fields(row.request))
         let decision = HTTPCachePolicy.decide(request, stored: stored, now: epoch + row.after)
         let (actual, reason): (Expected, HTTPCachePolicy.Reason) =
@@ -186,9 +186,9 @@ import WebImageLoading
     /// 4.1: of several that match, the most recent by Date.
     @Test func selectsTheMostRecentMatchingResponse() {
         let stored = [
-            StoredResponse(200, Self.fresh + "\nDate: \(date(-5))\nVary: A", requestHeaders: "A: 1"),
-            StoredResponse(200, Self.fresh + "\nDate: \(date(-1))\nVary: A", requestHeaders: "A: 1"),
-            StoredResponse(200, Self.fresh + "\nDate: \(date(0))\nVary: A", requestHeaders: "A: 2"),
+            CachedResponse(200, Self.fresh + "\nDate: \(date(-5))\nVary: A", requestHeaders: "A: 1"),
+            CachedResponse(200, Self.fresh + "\nDate: \(date(-1))\nVary: A", requestHeaders: "A: 1"),
+            CachedResponse(200, Self.fresh + "\nDate: \(date(0))\nVary: A", requestHeaders: "A: 2"),
         ]
         let decision = HTTPCachePolicy.decide(
             HTTPCachePolicy.Request(headers: fields("A: 1")), stored: stored, now: epoch)
@@ -202,7 +202,7 @@ import WebImageLoading
     @Test func revalidatesWithBothValidators() throws {
         func conditions(_ headers: String) throws -> [String] {
             let decision = HTTPCachePolicy.decide(
-                HTTPCachePolicy.Request(), stored: [StoredResponse(200, headers)], now: epoch + 9e6)
+                HTTPCachePolicy.Request(), stored: [CachedResponse(200, headers)], now: epoch + 9e6)
             guard case .revalidate(_, let revalidation, _) = decision else { throw WebImageError.cancelled }
             return revalidation.conditions.map { "\($0.name): \($0.value)" }
         }
@@ -218,7 +218,7 @@ import WebImageLoading
 
     /// 5.2.2.4 and 4.
     @Test func servesTheAgeButNoFieldsThatMustBeRevalidated() {
-        let response = StoredResponse(
+        let response = CachedResponse(
             200, "Cache-Control: max-age=9, no-cache=\"X-Session\"\nX-Session: 1\nX-B: 2\nAge: 3")
         let served = response.headers(servedAt: epoch + 4)
         #expect(served.map(\.name) == ["Cache-Control", "X-B", "Age"])
@@ -240,7 +240,7 @@ func fields(_ text: String) -> [HTTPHeader] {
 /// The date so many seconds after ``epoch``, as HTTP writes it.
 func date(_ seconds: Double) -> String { HTTPDate.format(epoch + seconds) }
 
-extension StoredResponse {
+extension CachedResponse {
     /// An answer that came at ``epoch``, at once, to a request with `requestHeaders`.
     init(_ status: Int = 200, _ headers: String, requestHeaders: String = "", delay: Double = 0) {
         self.init(

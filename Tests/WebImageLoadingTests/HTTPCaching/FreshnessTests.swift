@@ -9,7 +9,7 @@ import Testing
         var status = 200
         let headers: String
         let lifetime: Double
-        var source = Freshness.Source.maxAge
+        var source = CachedResponse.LifetimeSource.maxAge
 
         var testDescription: String { "\(rule): \(headers)" }
     }
@@ -86,7 +86,7 @@ import Testing
     ]
 
     @Test(arguments: lifetimes) func lifetime(row: Row) {
-        let freshness = Freshness(of: StoredResponse(row.status, row.headers), now: epoch)
+        let freshness = Freshness(of: CachedResponse(row.status, row.headers), now: epoch)
         #expect(freshness.lifetime == row.lifetime)
         #expect(freshness.source == row.source)
     }
@@ -124,20 +124,20 @@ import Testing
         AgeRow(rule: "RFC 9110, 6.6.1 a Date that is none", headers: "Date: today", passed: 3, age: 3),
     ])
     func age(row: AgeRow) {
-        let response = StoredResponse(200, row.headers, delay: row.delay)
+        let response = CachedResponse(200, row.headers, delay: row.delay)
         #expect(Freshness(of: response, now: epoch + row.passed).age == row.age)
     }
 
     /// 4.2: fresh as long as the lifetime is greater than the age.
     @Test func endsWhenTheLifetimeIsOver() {
-        let response = StoredResponse(200, "Cache-Control: max-age=10")
+        let response = CachedResponse(200, "Cache-Control: max-age=10")
         #expect(Freshness(of: response, now: epoch + 9).isFresh)
         #expect(!Freshness(of: response, now: epoch + 10).isFresh)
-        #expect(!Freshness(of: StoredResponse(200, "Cache-Control: max-age=0"), now: epoch).isFresh)
+        #expect(!Freshness(of: CachedResponse(200, "Cache-Control: max-age=0"), now: epoch).isFresh)
     }
 
     @Test func isNotFreshIfTheClockWasSetBack() {
-        let response = StoredResponse(200, "Cache-Control: max-age=1000")
+        let response = CachedResponse(200, "Cache-Control: max-age=1000")
         #expect(Freshness(of: response, now: epoch - 1).isFresh)
         #expect(!Freshness(of: response, now: epoch - 60).isFresh)
     }
@@ -284,7 +284,7 @@ import Testing
 /// `Vary: Accept-Language`: requests that ask for the same languages get the same stored answer (RFC 9111, 4.1).
 @Suite(.timeLimit(.minutes(3))) struct LanguagePreferenceTests {
     private func isServed(_ language: String, storedFor stored: String) -> Bool {
-        let response = StoredResponse(
+        let response = CachedResponse(
             statusCode: 200, headers: [HTTPHeader(name: "Vary", value: "Accept-Language")],
             requestHeaders: [HTTPHeader(name: "Accept-Language", value: stored)], requestTime: Date(),
             responseTime: Date())

@@ -23,7 +23,7 @@ import WebImageTestSupport
         items.filter { _ in Int.random(in: 0..<5, using: &random) == 0 }
     }
 
-    private mutating func randomResponse() -> (StoredResponse, [HTTPHeader]) {
+    private mutating func randomResponse() -> (CachedResponse, [HTTPHeader]) {
         var headers = ["Cache-Control: " + some(Self.responseDirectives).joined(separator: ", ")]
         headers += some([
             "Expires: \(date(40))", "Expires: 0", "Age: 7", "Last-Modified: \(date(-500))", "ETag: \"a\"",
@@ -31,7 +31,7 @@ import WebImageTestSupport
             "Vary: Accept-Language, X-B", "Vary: *", "Date: \(date(-3))", "Date: \(date(60))",
         ])
         let requestHeaders = randomRequestHeaders()
-        let response = StoredResponse(
+        let response = CachedResponse(
             statusCode: [200, 200, 200, 404, 302, 500].randomElement(using: &random) ?? 200,
             headers: fields(headers.joined(separator: "\n")), requestHeaders: requestHeaders, requestTime: epoch,
             responseTime: epoch)
@@ -69,7 +69,7 @@ import WebImageTestSupport
             servedCount += 1
             let (response, control) = (stored[index], stored[index].cacheControl)
             #expect(response.matches(request.headers))
-            #expect(!response.varyNames.contains("*"))
+            #expect(!response.varyingFieldNames.contains("*"))
             #expect(!control.has(.noCache) || !control.fieldNames(of: .noCache).isEmpty)
             #expect(now >= epoch - 2)
             let freshness = Freshness(of: response, now: now)
@@ -98,7 +98,7 @@ import WebImageTestSupport
                 var isFresh = false
                 let plain = HTTPCachePolicy.Request()
                 if case .serve(_, .fresh) = HTTPCachePolicy.decide(plain, stored: [response], now: now) {
-                    isFresh = response.varyNames.isEmpty
+                    isFresh = response.varyingFieldNames.isEmpty
                 }
                 #expect(period?.contains(now) ?? false == isFresh, "\(response.headers)")
                 if isFresh { freshCount += 1 }
@@ -116,7 +116,7 @@ import WebImageTestSupport
             guard storability == .storable else { continue }
             #expect(!CacheControl(request.headers).has(.noStore))
             #expect(!response.cacheControl.has(.noStore) || response.cacheControl.has(.mustUnderstand))
-            #expect(!response.varyNames.contains("*"))
+            #expect(!response.varyingFieldNames.contains("*"))
         }
     }
 
@@ -147,7 +147,7 @@ import WebImageTestSupport
         for _ in 0..<Self.roundCount / 2 {
             let headers = names.map { HTTPHeader(name: $0, value: text(&random)) }
             let request = HTTPCachePolicy.Request(headers: names.map { HTTPHeader(name: $0, value: text(&random)) })
-            let response = StoredResponse(
+            let response = CachedResponse(
                 statusCode: 200, headers: headers, requestHeaders: request.headers, requestTime: epoch,
                 responseTime: epoch)
             _ = HTTPCachePolicy.storability(of: request, statusCode: 200, headers: headers)

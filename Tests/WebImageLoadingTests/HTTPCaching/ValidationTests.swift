@@ -4,13 +4,13 @@ import WebImageCore
 import WebImageLoading
 
 @Suite(.timeLimit(.minutes(3))) struct ValidationTests {
-    private static let stored = StoredResponse(
+    private static let stored = CachedResponse(
         200,
         "Cache-Control: max-age=10, stale-if-error=60\nETag: \"a\"\nLast-Modified: \(date(-99))\nX-Old: 1\nAge: 5\nContent-Type: image/png\nContent-Length: 7"
     )
 
     private func result(
-        of status: Int?, _ headers: String = "", for stored: StoredResponse = stored, request: String = "",
+        of status: Int?, _ headers: String = "", for stored: CachedResponse = stored, request: String = "",
         after: Double = 20
     ) throws -> HTTPCachePolicy.ValidationResult {
         let decision = HTTPCachePolicy.decide(
@@ -42,9 +42,9 @@ import WebImageLoading
     }
 
     @Test func aStrongTagDoesNotConfirmAWeakOne() throws {
-        let weak = StoredResponse(200, "Cache-Control: max-age=1\nETag: W/\"a\"")
+        let weak = CachedResponse(200, "Cache-Control: max-age=1\nETag: W/\"a\"")
         #expect(try result(of: 304, "ETag: \"a\"", for: weak) == .unconfirmed)
-        let none = StoredResponse(200, "Cache-Control: max-age=1\nLast-Modified: \(date(-9))")
+        let none = CachedResponse(200, "Cache-Control: max-age=1\nLast-Modified: \(date(-9))")
         #expect(try result(of: 304, "ETag: \"a\"", for: none) == .unconfirmed)
     }
 
@@ -69,7 +69,7 @@ import WebImageLoading
 
     /// RFC 9110, 6.6.1: what comes without a date is of the moment when it comes.
     @Test func a304WithoutADateReplacesTheOldDate() throws {
-        let stored = StoredResponse(200, "Cache-Control: max-age=10\nDate: \(date(0))")
+        let stored = CachedResponse(200, "Cache-Control: max-age=10\nDate: \(date(0))")
         guard case .confirmed(let updated) = try result(of: 304, for: stored, after: 100) else {
             Issue.record("not confirmed")
             return
@@ -101,7 +101,7 @@ import WebImageLoading
         ("RFC 9111, 4 fresh, but the request wanted it younger", "Cache-Control: max-age=1", "foo", 5, true),
     ])
     func staleIfError(rule: String, request: String, directives: String, after: Double, standsIn: Bool) throws {
-        let stored = StoredResponse(200, "Cache-Control: max-age=10, \(directives)\nETag: \"a\"")
+        let stored = CachedResponse(200, "Cache-Control: max-age=10, \(directives)\nETag: \"a\"")
         let result = try result(of: nil, for: stored, request: request, after: after)
         #expect(result == (standsIn ? .usableDespiteError : .replaced), "\(rule)")
     }
@@ -266,7 +266,7 @@ import WebImageLoading
 
     /// 3.1.
     @Test func omitsConnectionFields() {
-        let response = StoredResponse(
+        let response = CachedResponse(
             200,
             "Connection: close, X-Hop\nX-Hop: 1\nKeep-Alive: 5\nTransfer-Encoding: chunked\nUpgrade: h2c\nX-Kept: 1\nETag: \"a\""
         )

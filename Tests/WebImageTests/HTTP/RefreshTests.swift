@@ -176,10 +176,9 @@ import WebImageTestSupport
 
     @Test func aDamagedStoredImageIsLoadedAgainAfterTheConfirmation() async throws {
         let png = try SolidPicture(1).png()
-        let metadata = ResponseMetadata(
-            response: StoredResponse(
-                statusCode: 200, headers: [HTTPHeader(name: "ETag", value: "\"1\"")], requestHeaders: [],
-                requestTime: fixture.time.now, responseTime: fixture.time.now)
+        let metadata = CachedResponse(
+            statusCode: 200, headers: [HTTPHeader(name: "ETag", value: "\"1\"")], requestHeaders: [],
+            requestTime: fixture.time.now, responseTime: fixture.time.now
         ).encoded
         fixture.cache.disk?.store(
             png.prefix(png.count - 20), for: url.absoluteString,

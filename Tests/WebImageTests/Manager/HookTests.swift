@@ -51,7 +51,7 @@ import WebImageTestSupport
         let (table, date) = (ProvenanceTable(), Date())
         func record(_ headers: [HTTPHeader]) -> ResponseRecord {
             ResponseRecord(
-                StoredResponse(
+                CachedResponse(
                     statusCode: 200, headers: headers, requestHeaders: [HTTPHeader(name: "Accept", value: "a")],
                     requestTime: date, responseTime: date))
         }

@@ -132,7 +132,7 @@ extension WebDataResponse {
     fileprivate init(_ bytes: LoadedBytes, _ context: LoadContext, now: Date, trace: LoadTrace) {
         let stored = bytes.record.response
         let isFromCache = bytes.origin != .remote
-        let isFresh = stored.map { Freshness(of: $0, now: now).isFresh } ?? true
+        let isFresh = stored?.isFresh(at: now) ?? true
         let storedURL = stored?.finalURL.flatMap { URL(string: $0) } ?? context.request.url
         self.init(
             data: context.call?.method == .head ? Data() : bytes.data,

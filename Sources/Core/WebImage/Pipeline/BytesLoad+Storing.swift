@@ -6,7 +6,7 @@ import WebImageLoading
 extension BytesLoad {
     /// Ends with a new response.
     func finish(with data: Data, _ answer: LoaderAnswer, _ stored: [StoredImage]?) {
-        let response = answer.record(under: rules)
+        let response = answer.storedResponse(under: rules)
         let obstacle = response.flatMap(rules.storageObstacle)
         let forbidsDisk = obstacle?.forbidsDisk ?? false
         var disk = Arrival.DiskUse.none
@@ -51,8 +51,8 @@ extension BytesLoad {
     private var hasDisk: Bool { context.storesOnDisk && originals.hasDisk }
 
     /// If it is not known what is stored, as under `.reload`, there may be others.
-    private func diskUse(of response: StoredResponse?, _ stored: [StoredImage]?) -> Arrival.DiskUse {
-        let varies = response?.varyNames.isEmpty == false
+    private func diskUse(of response: CachedResponse?, _ stored: [StoredImage]?) -> Arrival.DiskUse {
+        let varies = response?.varyingFieldNames.isEmpty == false
         return varies || stored?.dependOnRequest ?? true ? .storesBesideOthers : .stores
     }
 
@@ -80,7 +80,7 @@ extension BytesLoad {
                 requestTime: answer.requestTime, responseTime: answer.responseTime)
         else { return }
         pipeline.record(of: response, source: context.key.source).update(updated)
-        originals.update(original, with: updated)
+        originals.update(original, responseMetadata: updated.encoded)
     }
 
     // MARK: Failures
@@ -94,10 +94,10 @@ extension BytesLoad {
         // A 304 to an unconditional request.
         case .success: error = .httpStatus(code: answer.statusCode ?? 304, url: context.request.url)
         }
-        guard answer.isRefused, rules.policy != .cacheFirst, let response = answer.record(under: rules),
+        guard answer.isRefused, rules.policy != .cacheFirst, let response = answer.storedResponse(under: rules),
             response.statusCode < 500
         else { return job.finish(.failure(error)) }
-        if response.isReusable, hasDisk, Freshness(of: response, now: pipeline.now).isFresh {
+        if response.isReusable, hasDisk, response.isFresh(at: pipeline.now) {
             return storeError(response, answer, error, stored)
         }
         if [404, 410].contains(response.statusCode) { removeStored(stored, status: response.statusCode) }
@@ -105,7 +105,7 @@ extension BytesLoad {
     }
 
     private func storeError(
-        _ response: StoredResponse, _ answer: LoaderAnswer, _ error: WebImageError, _ stored: [StoredImage]?
+        _ response: CachedResponse, _ answer: LoaderAnswer, _ error: WebImageError, _ stored: [StoredImage]?
     ) {
         var response = response
         response.lacksBody = true
@@ -133,7 +133,7 @@ extension LoaderAnswer {
     }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     var isSuccess: Bool { (200..<300).contains(statusCode) }
 }
 

@@ -113,7 +113,7 @@ final class BytesLoad: Sendable {
         return LoadedBytes(stored, record: record, share: share)
     }
 
-    private func finish(with bytes: LoadedBytes, _ response: StoredResponse?) {
+    private func finish(with bytes: LoadedBytes, _ response: CachedResponse?) {
         if let response, rules.requiresImage, !response.isSuccess {
             return job.finish(.failure(.httpStatus(code: response.statusCode, url: context.request.url)))
         }
@@ -125,7 +125,7 @@ final class BytesLoad: Sendable {
     /// A stored response, and the request that revalidates it.
     private struct CachedCopy {
         let bytes: LoadedBytes
-        let response: StoredResponse?
+        let response: CachedResponse?
         let revalidation: HTTPCachePolicy.Revalidation
         /// Whether the bytes are the result if the server does not respond.
         let standsIn: Bool
@@ -207,7 +207,7 @@ final class BytesLoad: Sendable {
     }
 
     private func validation(
-        of response: StoredResponse, _ copy: CachedCopy, _ answer: LoaderAnswer
+        of response: CachedResponse, _ copy: CachedCopy, _ answer: LoaderAnswer
     ) -> HTTPCachePolicy.ValidationResult {
         // It is about another file if the redirects have changed.
         if answer.isConfirmation, answer.finalURL != response.finalURL { return .unconfirmed }
@@ -217,7 +217,7 @@ final class BytesLoad: Sendable {
     }
 
     private func confirm(
-        _ bytes: LoadedBytes, _ response: StoredResponse, _ answer: LoaderAnswer, _ stored: [StoredImage]?
+        _ bytes: LoadedBytes, _ response: CachedResponse, _ answer: LoaderAnswer, _ stored: [StoredImage]?
     ) {
         var response = response
         response.apply(answer.redirectRule)
@@ -230,7 +230,7 @@ final class BytesLoad: Sendable {
                 trace.note(.store, .notStored(obstacle))
                 originals.apply(.remove(withAlternates: stored?.dependOnRequest ?? true), for: context.key)
             } else if context.storesOnDisk {
-                originals.update(original, with: response)
+                originals.update(original, responseMetadata: response.encoded)
             }
         }
         finish(with: bytes.confirmed(by: answer), response)

@@ -328,13 +328,14 @@ final class ImageLoad: Sendable {
         guard !context.request.hasStandardDetails, context.storesVariantOnDisk, !image.isPartial,
             image.animation == nil
         else { return nil }
-        let response = (image.provenance as? ResponseRecord)?.response
+        var response = (image.provenance as? ResponseRecord)?.response
         if let response, pipeline.rules(for: context).storageObstacle(to: response)?.forbidsDisk == true { return nil }
-        let metadata = response.map { ResponseMetadata(response: $0).encoded }
+        // They are alternates of the original.
+        response?.alternates = []
         let data = context.request.details.serializer?(image, nil, context.key)
         let store = Job<Bool, NoNews>()
         cache.storeVariant(
-            image, data: data, for: context.key, expiration: expiration, responseMetadata: metadata
+            image, data: data, for: context.key, expiration: expiration, responseMetadata: response?.encoded
         ) {
             store.finish(.success(true))
         }
@@ -361,8 +362,7 @@ extension WebImageError {
 
 extension StoredRecord {
     /// The response, as HTTP sees it; `nil` for bytes that a program has stored.
-    var response: StoredResponse? { metadata?.response }
-    var metadata: ResponseMetadata? { metadata { ResponseMetadata(encoded: $0) } }
+    var response: CachedResponse? { metadata { CachedResponse(encoded: $0) } }
 
     /// Whether a variant was made from an earlier version of the original.
     fileprivate func isOutOfDate(comparedTo original: StoredRecord) -> Bool {
@@ -432,7 +432,7 @@ extension Pipeline {
         }
         if !data.isEmpty { trace.note(.store, .stored(byteCount: data.count)) }
         guard arrival.disk == .storesBesideOthers, let response else {
-            return .store(data, responseMetadata: response.map { ResponseMetadata(response: $0).encoded })
+            return .store(data, responseMetadata: response?.encoded)
         }
         return .storeBesideOthers(alternates: { $0.alternates { _ in false } }) { [data] stored in
             ResponsePlacement.of(response, data, among: stored, requestHeaders: arrival.requestHeaders)

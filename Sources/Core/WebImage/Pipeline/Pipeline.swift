@@ -257,7 +257,7 @@ extension Pipeline {
     // A record is known in both caches.
 
     /// Returns the record of a stored response.
-    func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
+    func record(of stored: CachedResponse?, source: String) -> ResponseRecord {
         let record = originals.provenances.record(of: stored, source: source)
         if !hasOneCache { cache.provenances.include(record, source: source) }
         return record

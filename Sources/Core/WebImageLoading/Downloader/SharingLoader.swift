@@ -13,7 +13,7 @@ package protocol SharingLoader: ImageLoader {
     func blockReason(for url: URL, servedFrom address: String?) -> WebImageError.BlockReason?
 
     /// Whether the loader would accept the response: its status, type and length.
-    func accepts(_ response: StoredResponse, byteCount: Int) -> Bool
+    func accepts(_ response: CachedResponse, byteCount: Int) -> Bool
 
     /// Whether the address in the metrics is the server's, and not a proxy's.
     func reportsServerAddress(of url: URL) -> Bool
@@ -38,7 +38,7 @@ extension ImageDownloader: SharingLoader {
         return policy.blockReason(for: address)
     }
 
-    package func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {
+    package func accepts(_ response: CachedResponse, byteCount: Int) -> Bool {
         let head = TransferHead(statusCode: response.statusCode, fields: response.headers)
         return byteCount <= configuration.maximumResponseByteCount
             && configuration.refusal(of: head, url: URL(filePath: "/")) == nil

@@ -92,25 +92,14 @@ package struct CacheControl: Sendable {
 package struct Freshness: Sendable, Equatable {
     /// The age up to which it is fresh; 0 for one that is stale from the beginning.
     package let lifetime: Double
-    package let source: Source
+    package let source: CachedResponse.LifetimeSource
     /// The time since the server made it, as far as known.
     package let age: Double
     /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as
     /// stale.
     package let clockWentBack: Bool
 
-    package enum Source: String, Sendable {
-        case maxAge = "max-age"
-        case expires = "Expires"
-        /// A tenth of the time since its last change.
-        case heuristic
-        /// A redirect to it, which has a shorter lifetime than the response.
-        case redirect
-        /// The server declares no lifetime.
-        case none
-    }
-
-    package init(of response: StoredResponse, now: Date) {
+    package init(of response: CachedResponse, now: Date) {
         let ownLifetime = Self.lifetime(of: response)
         let initialAge = Self.initialAge(of: response)
         // The lifetime of redirects counts from when they were followed.
@@ -130,7 +119,7 @@ package struct Freshness: Sendable, Equatable {
     package var staleness: Double { age - lifetime }
 
     /// 4.2.1, for a private cache; `s-maxage` is for shared ones.
-    private static func lifetime(of response: StoredResponse) -> (Double, Source) {
+    private static func lifetime(of response: CachedResponse) -> (Double, CachedResponse.LifetimeSource) {
         if let maxAge = response.cacheControl.seconds(.maxAge) { return (maxAge.value ?? 0, .maxAge) }
         if let expires = response.headers.values(named: "Expires").first {
             // An invalid date, such as 0, means expired (5.3).
@@ -142,7 +131,7 @@ package struct Freshness: Sendable, Equatable {
     }
 
     /// 4.2.2: for statuses that allow it, and public responses.
-    private static func allowsHeuristics(_ response: StoredResponse) -> Bool {
+    private static func allowsHeuristics(_ response: CachedResponse) -> Bool {
         HTTPCachePolicy.heuristicallyCacheableStatuses.contains(response.statusCode)
             || response.cacheControl.has(.isPublic)
     }
@@ -151,14 +140,14 @@ package struct Freshness: Sendable, Equatable {
     private static let heuristicFraction = 0.1
 
     /// 4.2.3: the age when it was received, by its Age field or the server's clock, whichever is larger.
-    private static func initialAge(of response: StoredResponse) -> Double {
+    private static func initialAge(of response: CachedResponse) -> Double {
         let apparentAge = max(0, response.responseTime.timeIntervalSince(response.date))
         let delay = max(0, response.responseTime.timeIntervalSince(response.requestTime))
         return max(apparentAge, ageField(of: response) + delay)
     }
 
     /// 5.1: of several values the first counts, and an invalid one is ignored.
-    private static func ageField(of response: StoredResponse) -> Double {
+    private static func ageField(of response: CachedResponse) -> Double {
         guard let text = response.headers.elements(ofFieldNamed: "Age").first else { return 0 }
         return CacheControl.DeltaSeconds(text).value ?? 0
     }

@@ -73,8 +73,8 @@ package enum HTTPCachePolicy {
 
     /// The reason of a decision; ``description`` is its text.
     package enum Reason: Sendable, Equatable {
-        case fresh(age: Double, lifetime: Double, source: Freshness.Source)
-        case stale(age: Double, lifetime: Double, source: Freshness.Source)
+        case fresh(age: Double, lifetime: Double, source: CachedResponse.LifetimeSource)
+        case stale(age: Double, lifetime: Double, source: CachedResponse.LifetimeSource)
         case staleAllowed(seconds: Double, by: String)
         case nothingStored
         case differs(field: String)
@@ -100,7 +100,7 @@ package enum HTTPCachePolicy {
     }
 
     /// Decides about a request, given the responses that are stored for its URL.
-    package static func decide(_ request: Request, stored: [StoredResponse], now: Date) -> Decision {
+    package static func decide(_ request: Request, stored: [CachedResponse], now: Date) -> Decision {
         let requestControl = request.cacheControl
         func miss(_ reason: Reason) -> Decision {
             requestControl.has(.onlyIfCached) ? .fail(because: reason) : .load(because: reason)
@@ -130,16 +130,16 @@ package enum HTTPCachePolicy {
 
     /// When ``decide(_:stored:now:)`` serves `response` as fresh to a GET without fields that mean something to caches;
     /// `nil` for never, and where Vary makes it depend on the request.
-    package static func freshPeriod(of response: StoredResponse) -> Range<Date>? {
+    package static func freshPeriod(of response: CachedResponse) -> Range<Date>? {
         let (time, freshness) = (response.responseTime, Freshness(of: response, now: response.responseTime))
-        guard response.varyNames.isEmpty, freshness.isFresh,
+        guard response.varyingFieldNames.isEmpty, freshness.isFresh,
             case .usable = usability(of: response, freshness, CacheControl([]))
         else { return nil }
         return time.addingTimeInterval(-Freshness.clockTolerance)..<time.addingTimeInterval(-freshness.staleness)
     }
 
     /// 4.1: the most recent of those that Vary lets answer.
-    private static func selectedIndex(for request: Request, among stored: [StoredResponse]) -> Int? {
+    private static func selectedIndex(for request: Request, among stored: [CachedResponse]) -> Int? {
         stored.indices.filter { stored[$0].matches(request.headers) }
             .max { (stored[$0].date, stored[$0].responseTime) < (stored[$1].date, stored[$1].responseTime) }
     }
@@ -152,11 +152,11 @@ package enum HTTPCachePolicy {
 
     /// 4, 4.2.4, 5.2.1 and RFC 5861, 3.
     private static func usability(
-        of response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
+        of response: CachedResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Usability {
         let control = response.cacheControl
         if response.isInvalidated { return .unusable(.invalidated) }
-        // With field names it only forbids to pass those fields on; see `StoredResponse.headers(servedAt:)`.
+        // With field names it only forbids to pass those fields on; see `CachedResponse.headers(servedAt:)`.
         if control.has(.noCache), control.fieldNames(of: .noCache).isEmpty {
             return .unusable(.responseRequiresValidation)
         }
@@ -187,17 +187,17 @@ package enum HTTPCachePolicy {
     }
 
     /// Returns the revalidation of a stored response, whether or not it is due.
-    package static func revalidation(of response: StoredResponse, for request: Request, now: Date) -> Revalidation {
+    package static func revalidation(of response: CachedResponse, for request: Request, now: Date) -> Revalidation {
         revalidation(of: response, Freshness(of: response, now: now), request.cacheControl)
     }
 
     /// 4.3.1: both conditions if possible, for servers that support only one.
     private static func revalidation(
-        of response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
+        of response: CachedResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Revalidation {
         var conditions: [HTTPHeader] = []
         if let tag = response.entityTag {
-            conditions.append(HTTPHeader(name: "If-None-Match", value: tag.description))
+            conditions.append(HTTPHeader(name: "If-None-Match", value: tag))
         }
         if let date = response.headers.values(named: "Last-Modified").first, response.lastModified != nil {
             conditions.append(HTTPHeader(name: "If-Modified-Since", value: date))
@@ -208,7 +208,7 @@ package enum HTTPCachePolicy {
 
     /// RFC 5861, 4: by the response's word or by the request's; never against `must-revalidate` and `no-cache`.
     private static func mayServeOnError(
-        _ response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
+        _ response: CachedResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Bool {
         let control = response.cacheControl
         guard !response.isInvalidated, !freshness.clockWentBack, !control.has(.mustRevalidate),
@@ -287,7 +287,7 @@ extension HTTPCachePolicy {
         /// Permanent redirects without a word on caching set no limit; others without are good for this once.
         package init(_ redirects: [(statusCode: Int, headers: [HTTPHeader])], requestTime: Date, responseTime: Date) {
             for redirect in redirects {
-                let hop = StoredResponse(
+                let hop = CachedResponse(
                     statusCode: redirect.statusCode, headers: redirect.headers, requestHeaders: [],
                     requestTime: requestTime, responseTime: responseTime)
                 let control = hop.cacheControl
@@ -307,7 +307,7 @@ extension HTTPCachePolicy {
     }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     /// Notes the redirects that led to it.
     package mutating func apply(_ rule: HTTPCachePolicy.RedirectRule) {
         redirectLifetime = rule.lifetime
@@ -338,10 +338,10 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
     package var description: String {
         switch self {
         case .fresh(let age, let lifetime, let source):
-            "fresh: \(whole(age)) s old, good for \(whole(lifetime)) s (\(source.rawValue))"
+            "fresh: \(whole(age)) s old, good for \(whole(lifetime)) s (\(source.name))"
         case .stale(_, _, .none): "stale: the server does not say how long it is good"
         case .stale(let age, let lifetime, let source):
-            "stale: \(whole(age)) s old, was good for \(whole(lifetime)) s (\(source.rawValue))"
+            "stale: \(whole(age)) s old, was good for \(whole(lifetime)) s (\(source.name))"
         case .staleAllowed(let seconds, let rule): "stale for \(whole(seconds)) s, which \(rule) allows"
         case .nothingStored: "nothing is stored"
         case .differs("*"): "the stored response varies by things that cannot be compared (Vary: *)"
@@ -368,6 +368,18 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
     private func whole(_ seconds: Double) -> Int { Int(seconds.rounded()) }
 }
 
+extension CachedResponse.LifetimeSource {
+    fileprivate var name: String {
+        switch self {
+        case .maxAge: "max-age"
+        case .expires: "Expires"
+        case .heuristic: "heuristic"
+        case .redirect: "redirect"
+        case .none: "none"
+        }
+    }
+}
+
 extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
     package var description: String {
         switch self {
@@ -388,7 +400,7 @@ extension HTTPCachePolicy {
     /// The result of a ``Revalidation``.
     package enum ValidationResult: Sendable, Equatable {
         /// The stored response is valid, with these updated metadata.
-        case confirmed(StoredResponse)
+        case confirmed(CachedResponse)
         /// The server's response replaces the stored one.
         case replaced
         /// The server failed, and the stored response may be served.
@@ -403,7 +415,7 @@ extension HTTPCachePolicy {
     ///   - statusCode: of the response; `nil` without one.
     ///   - headers: of the response.
     package static func validate(
-        _ stored: StoredResponse, _ revalidation: Revalidation, statusCode: Int?, headers: [HTTPHeader],
+        _ stored: CachedResponse, _ revalidation: Revalidation, statusCode: Int?, headers: [HTTPHeader],
         requestTime: Date, responseTime: Date
     ) -> ValidationResult {
         switch statusCode {
@@ -420,9 +432,9 @@ extension HTTPCachePolicy {
 
     /// 4.3.4: a 304 with a validator is about the stored response with the same one; without, about the only one in the
     /// request.
-    private static func confirms(_ headers: [HTTPHeader], _ stored: StoredResponse) -> Bool {
-        if let tag = headers.values(named: "ETag").first.flatMap(EntityTag.init) {
-            guard let own = stored.entityTag else { return false }
+    private static func confirms(_ headers: [HTTPHeader], _ stored: CachedResponse) -> Bool {
+        if let tag = headers.entityTag {
+            guard let own = stored.headers.entityTag else { return false }
             return tag.isWeak ? tag.matchesWeakly(own) : tag.matchesStrongly(own)
         }
         if let date = headers.values(named: "Last-Modified").first, let own = stored.lastModified {
@@ -435,9 +447,9 @@ extension HTTPCachePolicy {
     ///
     /// - Returns: the updated metadata; `nil` if the response does not concern the stored one.
     package static func updated(
-        _ stored: StoredResponse, byHeadWithStatus statusCode: Int, headers: [HTTPHeader], requestTime: Date,
+        _ stored: CachedResponse, byHeadWithStatus statusCode: Int, headers: [HTTPHeader], requestTime: Date,
         responseTime: Date
-    ) -> StoredResponse? {
+    ) -> CachedResponse? {
         guard statusCode == 200, stored.statusCode == 200 else { return nil }
         func agrees(_ name: String) -> Bool {
             guard let value = headers.combinedValue(named: name) else { return true }
@@ -452,9 +464,9 @@ extension HTTPCachePolicy {
     }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     /// Returns the metadata updated with the fields (RFC 9111, 3.2) and the times of a response that confirms it.
-    fileprivate func freshened(by fields: [HTTPHeader], requestTime: Date, responseTime: Date) -> StoredResponse {
+    fileprivate func freshened(by fields: [HTTPHeader], requestTime: Date, responseTime: Date) -> CachedResponse {
         var result = self
         let updates = fields.withoutConnectionFields.filter { !Self.bodyFields.contains($0.name.lowercased()) }
         for name in Set(updates.map { $0.name.lowercased() }) { result.headers.remove(named: name) }
@@ -471,6 +483,11 @@ extension StoredResponse {
 
     /// These fields belong to the stored body. A response without a body does not change them.
     private static let bodyFields: Set = ["content-length", "content-encoding", "content-type", "content-range"]
+}
+
+extension [HTTPHeader] {
+    /// The validator of a response; `nil` without a valid one.
+    var entityTag: EntityTag? { values(named: "ETag").first.flatMap(EntityTag.init) }
 }
 
 /// An ETag, which identifies a representation of a resource (RFC 9110, 8.8.3).

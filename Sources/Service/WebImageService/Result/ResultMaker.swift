@@ -99,7 +99,7 @@ struct ResultMaker: Sendable {
     private static func lifetime(of response: WebDataResponse, _ control: CacheControl, now: Date) -> Double? {
         // With names, it is about these fields only.
         if control.has(.noCache), control.fieldNames(of: .noCache).isEmpty { return 0 }
-        let stored = StoredResponse(
+        let stored = CachedResponse(
             statusCode: response.statusCode ?? 200, headers: response.headers, requestHeaders: [], requestTime: now,
             responseTime: now)
         let freshness = Freshness(of: stored.forSharedCache, now: now)

@@ -134,7 +134,7 @@ final class SharedLoad: PausableTask {
 
     /// A stored response and its body.
     private struct Stored: Sendable {
-        let response: StoredResponse
+        let response: CachedResponse
         let body: Data
         /// Of the server; `nil` if it is unknown.
         let address: String?
@@ -161,14 +161,14 @@ final class SharedLoad: PausableTask {
 
     private static func stored(in object: SharedObject) -> Stored? {
         // Redirected responses are not written: their other URLs would have to be checked too.
-        guard object.kind == .response, let record = object.texts.record.flatMap(ResponseMetadata.init(encoded:)),
-            record.response.finalURL == nil
+        guard object.kind == .response, let response = CachedResponse(encoded: object.texts.record),
+            response.finalURL == nil
         else { return nil }
-        return Stored(response: record.response, body: object.content, address: object.texts.address)
+        return Stored(response: response, body: object.content, address: object.texts.address)
     }
 
-    private func variantName(of response: StoredResponse) -> String {
-        let values = response.varyNames.sorted().map { name in
+    private func variantName(of response: CachedResponse) -> String {
+        let values = response.varyingFieldNames.sorted().map { name in
             let values = headersSent.filter { $0.isNamed(name) }.map(\.value)
             return "\(name)=\(values.joined(separator: ","))"
         }
@@ -228,12 +228,12 @@ final class SharedLoad: PausableTask {
     }
 
     /// Whether the request's own conditions name this response.
-    private func isConfirmed(_ response: StoredResponse) -> Bool {
+    private func isConfirmed(_ response: CachedResponse) -> Bool {
         func value(_ name: String) -> String? {
             request.headers.first { $0.key.lowercased() == name }?.value
         }
         if let tags = value("if-none-match") {
-            return response.entityTag.map { tag in tags.contains(tag.description) || tags == "*" } ?? false
+            return response.entityTag.map { tag in tags.contains(tag) || tags == "*" } ?? false
         }
         guard let date = value("if-modified-since") else { return false }
         return response.headers.contains { $0.isNamed("last-modified") && $0.value == date }
@@ -329,7 +329,7 @@ final class SharedLoad: PausableTask {
         guard obstacle == nil, head.redirects.isEmpty, let body = recorder.body, !body.isEmpty else {
             return refuse(lease)
         }
-        let response = StoredResponse(
+        let response = CachedResponse(
             statusCode: 200, headers: head.headers, requestHeaders: headersSent, requestTime: recorder.requestTime,
             responseTime: recorder.responseTime)
         let result = Stored(response: response, body: body, address: address(of: recorder))
@@ -366,11 +366,10 @@ final class SharedLoad: PausableTask {
     }
 
     private func write(_ stored: Stored) {
-        let record = ResponseMetadata(response: stored.response).encoded
-        var object = SharedObject(.response, name: name, record: record, content: stored.body)
+        var object = SharedObject(.response, name: name, record: stored.response.encoded, content: stored.body)
         object.texts.address = stored.address
         store.write(object)
-        guard !stored.response.varyNames.isEmpty else { return }
+        guard !stored.response.varyingFieldNames.isEmpty else { return }
         object.texts.name = variantName(of: stored.response)
         store.write(object)
     }

@@ -48,7 +48,7 @@ extension SharedLoader: SharingLoader {
         origin?.blockReason(for: url, servedFrom: address)
     }
 
-    func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {
+    func accepts(_ response: CachedResponse, byteCount: Int) -> Bool {
         origin?.accepts(response, byteCount: byteCount) ?? true
     }
 

@@ -22,7 +22,7 @@ struct AnswerRules: Sendable {
     /// Returns what to do with the stored responses.
     ///
     /// - Parameter stored: an element is `nil` if only its body is known.
-    func decide(_ stored: [StoredResponse?], now: Date) -> HTTPCachePolicy.Decision {
+    func decide(_ stored: [CachedResponse?], now: Date) -> HTTPCachePolicy.Decision {
         switch policy {
         case .cacheFirst: serveAny(stored) { .load(because: $0) }
         case .cacheOnly: serveAny(stored) { .fail(because: $0) }
@@ -34,13 +34,13 @@ struct AnswerRules: Sendable {
     }
 
     /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
-    func isForRequest(_ response: StoredResponse?) -> Bool {
+    func isForRequest(_ response: CachedResponse?) -> Bool {
         guard let response else { return true }
         return response.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
 
     private func serveAny(
-        _ stored: [StoredResponse?], otherwise: (HTTPCachePolicy.Reason) -> HTTPCachePolicy.Decision
+        _ stored: [CachedResponse?], otherwise: (HTTPCachePolicy.Reason) -> HTTPCachePolicy.Decision
     ) -> HTTPCachePolicy.Decision {
         if !requiresImage, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
         var reason = HTTPCachePolicy.Reason.nothingStored
@@ -54,7 +54,7 @@ struct AnswerRules: Sendable {
     }
 
     /// Returns why the response cannot be used regardless of age; `nil` if it can.
-    private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
+    private func obstacle(to response: CachedResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
         if requiresImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !requiresImage { return .bodyWasNotKept }
@@ -63,7 +63,7 @@ struct AnswerRules: Sendable {
     }
 
     private func byHTTP(
-        _ stored: [StoredResponse?], _ request: HTTPCachePolicy.Request, _ now: Date
+        _ stored: [CachedResponse?], _ request: HTTPCachePolicy.Request, _ now: Date
     ) -> HTTPCachePolicy.Decision {
         let indices = stored.indices.filter { isReusable(stored[$0]) }
         let known = indices.compactMap { isShared ? stored[$0]?.forSharedCache : stored[$0] }
@@ -80,17 +80,17 @@ struct AnswerRules: Sendable {
         }
     }
 
-    private func isReusable(_ response: StoredResponse?) -> Bool {
+    private func isReusable(_ response: CachedResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
         if response.isRewritten, !requiresImage { return false }
         if isShared, response.cacheControl.has(.isPrivate) { return false }
-        if usesCookieJar, response.varyNames.contains("cookie") { return false }
+        if usesCookieJar, response.varyingFieldNames.contains("cookie") { return false }
         // For an image, the head of an error is enough.
         return !response.lacksBody || requiresImage && !(200..<300).contains(response.statusCode)
     }
 
     /// Uses the stored response as a preview while it is revalidated.
-    private func refresh(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
+    private func refresh(_ stored: [CachedResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         guard !request.isConditionalOrPartial else { return .load(because: .conditionalRequest) }
         guard let index = stored.indices.first(where: { obstacle(to: stored[$0]) == nil }) else {
             return .load(because: stored.first.flatMap { $0 }.flatMap(obstacle) ?? .nothingStored)
@@ -109,7 +109,7 @@ struct AnswerRules: Sendable {
     }
 
     /// Uses stored responses of any age, unless the server forbids using them without revalidation.
-    private func offline(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
+    private func offline(_ stored: [CachedResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         var request = request
         request.headers.append(HTTPHeader(name: "Cache-Control", value: "only-if-cached, max-stale"))
         let decision = byHTTP(stored, request, now)
@@ -184,12 +184,12 @@ struct LoaderAnswer: Sendable {
     /// RFC 5861, 4.
     private static let troubleStatuses: Set = [500, 502, 503, 504]
 
-    /// Returns the metadata of the response to store; `nil` from a loader without HTTP.
+    /// Returns the response to store; `nil` from a loader without HTTP.
     ///
     /// - Parameter rules: the rules of its request.
-    func record(under rules: AnswerRules) -> StoredResponse? {
+    func storedResponse(under rules: AnswerRules) -> CachedResponse? {
         guard let head, let statusCode = head.statusCode else { return nil }
-        var response = StoredResponse(
+        var response = CachedResponse(
             statusCode: statusCode, headers: head.headers, requestHeaders: rules.request.headers,
             requestTime: requestTime, responseTime: responseTime)
         response.apply(redirectRule)
@@ -211,8 +211,8 @@ struct LoaderAnswer: Sendable {
 
 extension AnswerRules {
     /// Returns why HTTP does not allow the response to be reused; `nil` if it does.
-    func storageObstacle(to response: StoredResponse) -> HTTPCachePolicy.StorageObstacle? {
-        if usesCookieJar, response.varyNames.contains("cookie") { return .variesByAnything }
+    func storageObstacle(to response: CachedResponse) -> HTTPCachePolicy.StorageObstacle? {
+        if usesCookieJar, response.varyingFieldNames.contains("cookie") { return .variesByAnything }
         // A HEAD can confirm the stored response to a GET.
         var request = request
         if request.method == "HEAD" { request.method = "GET" }

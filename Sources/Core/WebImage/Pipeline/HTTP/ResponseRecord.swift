@@ -15,7 +15,7 @@ import WebImageLoading
 /// ```
 final class ResponseRecord: ImageProvenance {
     private struct State {
-        var response: StoredResponse? { didSet { knownFreshPeriod = nil } }
+        var response: CachedResponse? { didSet { knownFreshPeriod = nil } }
         /// Computed once, at the first use: neither storing a response nor a later hit in memory parses header fields.
         private var knownFreshPeriod: (isShared: Bool, period: Range<Date>?)?
         /// Identifies the bytes, if that is known.
@@ -23,7 +23,7 @@ final class ResponseRecord: ImageProvenance {
         /// Identifies bytes that are not stored.
         var unstoredMark: BytesMark?
 
-        init(_ response: StoredResponse?) { self.response = response }
+        init(_ response: CachedResponse?) { self.response = response }
 
         mutating func freshPeriod(isShared: Bool) -> Range<Date>? {
             if let knownFreshPeriod, knownFreshPeriod.isShared == isShared { return knownFreshPeriod.period }
@@ -44,7 +44,7 @@ final class ResponseRecord: ImageProvenance {
     private let varies: Atomic<Bool>
 
     /// - Parameter response: `nil` if nothing is known about the bytes.
-    init(_ response: StoredResponse?) {
+    init(_ response: CachedResponse?) {
         state = Lock(State(response))
         varies = Atomic(response?.isTiedToRequest ?? false)
     }
@@ -54,7 +54,7 @@ final class ResponseRecord: ImageProvenance {
     var mayDependOnRequest: Bool { varies.load(ordering: .relaxed) }
 
     /// The response, as last confirmed.
-    var response: StoredResponse? { state.withLock { $0.response } }
+    var response: CachedResponse? { state.withLock { $0.response } }
 
     /// Identifies the bytes on disk, if that is known.
     var mark: BytesMark? {
@@ -84,7 +84,7 @@ final class ResponseRecord: ImageProvenance {
     }
 
     /// Updates the response after the server has confirmed the same body.
-    func update(_ response: StoredResponse) {
+    func update(_ response: CachedResponse) {
         state.withLock { state in
             guard state.response?.bodyNumber == response.bodyNumber else { return }
             state.response = response
@@ -93,7 +93,7 @@ final class ResponseRecord: ImageProvenance {
     }
 
     /// Updates the response from disk if that is newer. Another process may have contacted the server since.
-    func update(fromDisk response: StoredResponse) {
+    func update(fromDisk response: CachedResponse) {
         if let known = self.response, known.responseTime < response.responseTime { update(response) }
     }
 
@@ -101,19 +101,20 @@ final class ResponseRecord: ImageProvenance {
     func supersede() { superseded.store(true, ordering: .relaxed) }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     /// Whether `other` is a later response to the same kind of request. Responses that `Vary` distinguishes stay valid.
-    func isOlder(than other: StoredResponse) -> Bool {
-        responseTime < other.responseTime && varyNames == other.varyNames && varyingFields == other.varyingFields
+    func isOlder(than other: CachedResponse) -> Bool {
+        responseTime < other.responseTime && varyingFieldNames == other.varyingFieldNames
+            && varyingFields == other.varyingFields
     }
 
-    fileprivate var isTiedToRequest: Bool { !varyNames.isEmpty }
+    fileprivate var isTiedToRequest: Bool { !varyingFieldNames.isEmpty }
 }
 
 extension ProvenanceTable {
     /// Returns the record of the response on disk. If it is newer than the responses of images in memory, another
     /// process has stored it, and those images are out of date.
-    func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
+    func record(of stored: CachedResponse?, source: String) -> ResponseRecord {
         var result = ResponseRecord(stored)
         change(of: source) { live in
             let records = live.lazy.compactMap { $0 as? ResponseRecord }.filter { !$0.isSuperseded }
@@ -178,7 +179,7 @@ extension ResponseRecord {
         response.map { $0.firstDifference(from: requestHeaders, ignoring: ["*"]) == nil } ?? true
     }
 
-    fileprivate func isOlder(than stored: StoredResponse?) -> Bool {
+    fileprivate func isOlder(than stored: CachedResponse?) -> Bool {
         guard let stored, let own = response else { return false }
         return own.isOlder(than: stored)
     }
@@ -187,12 +188,12 @@ extension ResponseRecord {
 /// Where the responses for one URL are stored.
 ///
 /// The latest is under the URL's own key, where readers without HTTP find it. Others, for requests that differ in what
-/// `Vary` names, are under keys that the latest one's metadata lists:
+/// `Vary` names, are under keys that the latest one lists:
 ///
 /// ```
-///  source          latest response    metadata: alternates 0, 2
-///  source#vary=0   another response   metadata
-///  source#vary=2   another response   metadata
+///  source          latest response    alternates 0, 2
+///  source#vary=0   another response
+///  source#vary=2   another response
 /// ```
 enum ResponsePlacement {
     /// Returns where to store a new response. Those that would answer its request too are removed; of the others the
@@ -200,15 +201,15 @@ enum ResponsePlacement {
     ///
     /// - Parameter stored: what is stored for the URL, the latest first.
     static func of(
-        _ response: StoredResponse, _ data: Data, among stored: [StoredImage], requestHeaders: [HTTPHeader]
+        _ response: CachedResponse, _ data: Data, among stored: [StoredImage], requestHeaders: [HTTPHeader]
     ) -> StoredChange.Placement {
-        var metadata = ResponseMetadata(response: response)
-        guard let latest = stored.first,
-            let latestMetadata = latest.record.metadata
-        else { return StoredChange.Placement(data: data, responseMetadata: metadata.encoded) }
+        guard let latest = stored.first, var latestResponse = latest.record.response else {
+            return StoredChange.Placement(data: data, responseMetadata: response.encoded)
+        }
+        var response = response
         var removed: [Int] = []
         var kept: [(slot: Int, date: Date)] = []
-        for slot in latestMetadata.alternates {
+        for slot in latestResponse.alternates {
             guard let other = stored.first(where: { $0.slot == slot })?.record.response,
                 response.leavesRoom(for: other, requestHeaders)
             else {
@@ -218,30 +219,31 @@ enum ResponsePlacement {
             kept.append((slot, other.responseTime))
         }
         var displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)?
-        if response.leavesRoom(for: latestMetadata.response, requestHeaders) {
-            if kept.count == ResponseMetadata.alternateLimit,
+        if response.leavesRoom(for: latestResponse, requestHeaders) {
+            if kept.count == ImageCacheKey.alternateLimit,
                 let oldest = kept.indices.min(by: { kept[$0].date < kept[$1].date })
             {
                 kept.remove(at: oldest)
             }
-            let slot = (0..<ResponseMetadata.alternateLimit).first { slot in !kept.contains { $0.slot == slot } } ?? 0
+            let slot = (0..<ImageCacheKey.alternateLimit).first { slot in !kept.contains { $0.slot == slot } } ?? 0
             // The alternates are listed with the new latest response.
-            displaced = (latest, ResponseMetadata(response: latestMetadata.response).encoded, slot)
+            latestResponse.alternates = []
+            displaced = (latest, latestResponse.encoded, slot)
             removed.removeAll { $0 == slot }
-            kept.append((slot, latestMetadata.response.responseTime))
+            kept.append((slot, latestResponse.responseTime))
         }
-        metadata.alternates = kept.map(\.slot).sorted()
+        response.alternates = kept.map(\.slot).sorted()
         return StoredChange.Placement(
-            data: data, responseMetadata: metadata.encoded, displaced: displaced, removedSlots: removed)
+            data: data, responseMetadata: response.encoded, displaced: displaced, removedSlots: removed)
     }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     /// Whether `other` still answers some request that this one does not, because `Vary` distinguishes them.
     ///
     /// - Parameter requestHeaders: of the request that this one answers.
-    fileprivate func leavesRoom(for other: StoredResponse, _ requestHeaders: [HTTPHeader]) -> Bool {
-        !varyNames.isEmpty && !other.varyNames.contains("*") && !other.matches(requestHeaders)
+    fileprivate func leavesRoom(for other: CachedResponse, _ requestHeaders: [HTTPHeader]) -> Bool {
+        !varyingFieldNames.isEmpty && !other.varyingFieldNames.contains("*") && !other.matches(requestHeaders)
     }
 }
 
@@ -249,7 +251,7 @@ extension PipelineCache {
     /// Reads the stored responses for an original: the latest, and those that `Vary` distinguishes from it unless the
     /// latest `isEnough`.
     func readResponses(
-        of key: ImageCacheKey, priority: LoadPriority, isEnough: @escaping @Sendable (StoredResponse?) -> Bool,
+        of key: ImageCacheKey, priority: LoadPriority, isEnough: @escaping @Sendable (CachedResponse?) -> Bool,
         completion: @escaping @Sendable ([StoredImage]) -> Void
     ) -> (any LoaderTask)? {
         read(
@@ -257,30 +259,21 @@ extension PipelineCache {
     }
 
     /// Like the method above, but blocks.
-    func blockingResponses(of key: ImageCacheKey, isEnough: (StoredResponse?) -> Bool) -> [StoredImage] {
+    func blockingResponses(of key: ImageCacheKey, isEnough: (CachedResponse?) -> Bool) -> [StoredImage] {
         blockingRead(key.original) { $0.alternates(isEnough: isEnough) }
-    }
-
-    /// Replaces the stored response of bytes that a server has confirmed.
-    func update(_ stored: StoredImage, with response: StoredResponse) {
-        let known = stored.record.metadata
-        let metadata = ResponseMetadata(response: response, alternates: known?.alternates ?? [])
-        update(stored, responseMetadata: metadata.encoded)
     }
 }
 
 extension StoredImage {
-    func alternates(isEnough: (StoredResponse?) -> Bool) -> [Int] {
-        guard let metadata = record.metadata,
-            !metadata.alternates.isEmpty, !isEnough(metadata.response)
-        else { return [] }
-        return metadata.alternates
+    func alternates(isEnough: (CachedResponse?) -> Bool) -> [Int] {
+        guard let response = record.response, !response.alternates.isEmpty, !isEnough(response) else { return [] }
+        return response.alternates
     }
 }
 
 extension [StoredImage] {
-    var responses: [StoredResponse?] { map { $0.record.response } }
+    var responses: [CachedResponse?] { map(\.record.response) }
 
     /// Whether a new response may have to be stored beside one of these.
-    var dependOnRequest: Bool { count > 1 || contains { $0.record.response?.varyNames.isEmpty == false } }
+    var dependOnRequest: Bool { count > 1 || contains { $0.record.response?.varyingFieldNames.isEmpty == false } }
 }

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The metadata stored with a body: the response's head, and the slots of other responses for the same URL.
+/// The form in which a response is stored with its body.
 ///
 /// | bytes | |
 /// |---|---|
@@ -16,19 +16,7 @@ package import FoundationEssentials
 ///
 /// Numbers are little-endian: two bytes unless stated, four for the length of a value. Texts are UTF-8 after their
 /// length. Reading takes one or two microseconds, less than JSON.
-package struct ResponseMetadata: Sendable, Equatable {
-    package var response: StoredResponse
-    /// The slots of other responses for the same URL, which `Vary` distinguishes.
-    package var alternates: [Int] = []
-
-    /// The limit on responses besides the latest.
-    package static let alternateLimit = 8
-
-    package init(response: StoredResponse, alternates: [Int] = []) {
-        self.response = response
-        self.alternates = alternates
-    }
-
+extension CachedResponse {
     private struct Flags: OptionSet {
         let rawValue: UInt8
         static let isInvalidated = Flags(rawValue: 1)
@@ -47,47 +35,47 @@ package struct ResponseMetadata: Sendable, Equatable {
     package var encoded: Data {
         var writer = ByteWriter(bytes: Self.signature)
         var flags: Flags = []
-        if response.isInvalidated { flags.insert(.isInvalidated) }
-        if response.isReusable { flags.insert(.isReusable) }
-        if response.lacksBody { flags.insert(.lacksBody) }
-        if response.redirectsRequireValidation { flags.insert(.redirectsRequireValidation) }
-        if response.isRewritten { flags.insert(.isRewritten) }
+        if isInvalidated { flags.insert(.isInvalidated) }
+        if isReusable { flags.insert(.isReusable) }
+        if lacksBody { flags.insert(.lacksBody) }
+        if redirectsRequireValidation { flags.insert(.redirectsRequireValidation) }
+        if isRewritten { flags.insert(.isRewritten) }
         writer.write(flags.rawValue)
-        writer.write(UInt16(clamping: response.statusCode))
-        writer.write(response.bodyNumber)
-        writer.write(response.requestTime.timeIntervalSinceReferenceDate.bitPattern)
-        writer.write(response.responseTime.timeIntervalSinceReferenceDate.bitPattern)
-        writer.write((response.redirectLifetime ?? .infinity).bitPattern)
+        writer.write(UInt16(clamping: statusCode))
+        writer.write(bodyNumber)
+        writer.write(requestTime.timeIntervalSinceReferenceDate.bitPattern)
+        writer.write(responseTime.timeIntervalSinceReferenceDate.bitPattern)
+        writer.write((redirectLifetime ?? .infinity).bitPattern)
         writer.write(alternates.reduce(UInt8(0)) { $0 | 1 << UInt8(clamping: $1) })
-        let headers = response.headers.prefix(Int(UInt16.max))
+        let headers = self.headers.prefix(Int(UInt16.max))
         writer.write(UInt16(headers.count))
         for field in headers {
             writer.write(name: field.name)
             writer.write(value: field.value)
         }
-        let varyNames = response.varyingFields.keys.sorted().prefix(Int(UInt16.max))
-        writer.write(UInt16(varyNames.count))
-        for name in varyNames {
-            let value = response.varyingFields[name].flatMap { $0 }
+        let names = varyingFields.keys.sorted().prefix(Int(UInt16.max))
+        writer.write(UInt16(names.count))
+        for name in names {
+            let value = varyingFields[name].flatMap { $0 }
             writer.write(name: name)
             writer.write(UInt8(value == nil ? 0 : 1))
             if let value { writer.write(value: value) }
         }
-        if let finalURL = response.finalURL { writer.write(value: finalURL) }
+        if let finalURL { writer.write(value: finalURL) }
         return Data(writer.bytes)
     }
 
-    /// `nil` for other data, another version, or damaged data.
-    package init?(encoded: Data) {
-        let content = encoded.withUnsafeBytes { bytes in
+    /// `nil` for no data, other data, another version, or damaged data.
+    package init?(encoded: Data?) {
+        let response: CachedResponse? = encoded?.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             return Self.read(&reader)
         }
-        guard let content else { return nil }
-        self = content
+        guard let response else { return nil }
+        self = response
     }
 
-    private static func read(_ reader: inout ByteReader) -> ResponseMetadata? {
+    private static func read(_ reader: inout ByteReader) -> CachedResponse? {
         guard reader.skip(Self.signature), let flags = reader.read(UInt8.self).map(Flags.init),
             let statusCode = reader.read(UInt16.self), let bodyNumber = reader.read(UInt64.self),
             let requestTime = reader.readDouble(), let responseTime = reader.readDouble(),
@@ -113,7 +101,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         let hasFinalURL = !reader.isAtEnd
         let finalURL = hasFinalURL ? reader.readValue() : nil
         guard reader.isAtEnd, hasFinalURL == (finalURL != nil) else { return nil }
-        var response = StoredResponse(
+        var response = CachedResponse(
             statusCode: Int(statusCode), headers: headers, varyingFields: varyingFields,
             requestTime: Date(timeIntervalSinceReferenceDate: requestTime),
             responseTime: Date(timeIntervalSinceReferenceDate: responseTime), bodyNumber: bodyNumber)
@@ -124,8 +112,8 @@ package struct ResponseMetadata: Sendable, Equatable {
         response.redirectsRequireValidation = flags.contains(.redirectsRequireValidation)
         response.isRewritten = flags.contains(.isRewritten)
         response.redirectLifetime = redirectLifetime.isFinite ? redirectLifetime : nil
-        let alternates = slots == 0 ? [] : (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }
-        return ResponseMetadata(response: response, alternates: alternates)
+        if slots != 0 { response.alternates = (0..<UInt8.bitWidth).filter { slots & 1 << UInt8($0) != 0 } }
+        return response
     }
 }
 

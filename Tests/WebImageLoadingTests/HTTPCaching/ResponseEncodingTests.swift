@@ -3,9 +3,9 @@ import Testing
 import WebImageLoading
 import WebImageTestSupport
 
-@Suite(.timeLimit(.minutes(3))) struct ResponseMetadataTests {
-    private func metadata() -> ResponseMetadata {
-        var response = StoredResponse(
+@Suite(.timeLimit(.minutes(3))) struct ResponseEncodingTests {
+    private func response() -> CachedResponse {
+        var response = CachedResponse(
             200, "ETag: \"ü\"\nCache-Control: max-age=60\nVary: Accept, Authorization, X-None",
             requestHeaders: "Accept: a,b\nAuthorization: secret")
         response.isInvalidated = true
@@ -13,47 +13,47 @@ import WebImageTestSupport
         response.redirectsRequireValidation = true
         response.isRewritten = true
         response.finalURL = "https://host/final"
-        return ResponseMetadata(response: response, alternates: [0, 3, 7])
+        response.alternates = [0, 3, 7]
+        return response
     }
 
     @Test func survivesEncodingAndDecoding() throws {
-        let metadata = metadata()
-        #expect(try #require(ResponseMetadata(encoded: metadata.encoded)) == metadata)
-        let plain = ResponseMetadata(response: StoredResponse(404, ""))
-        #expect(try #require(ResponseMetadata(encoded: plain.encoded)) == plain)
+        let response = response()
+        #expect(try #require(CachedResponse(encoded: response.encoded)) == response)
+        let plain = CachedResponse(404, "")
+        #expect(try #require(CachedResponse(encoded: plain.encoded)) == plain)
     }
 
     @Test func doesNotShowSecrets() {
-        #expect(!String(decoding: metadata().encoded, as: UTF8.self).contains("secret"))
-        let response = metadata().response
+        let response = response()
+        #expect(!String(decoding: response.encoded, as: UTF8.self).contains("secret"))
         #expect(response.matches(fields("Accept: a, b\nAuthorization: secret")))
         #expect(response.firstDifference(from: fields("Accept: a, b\nAuthorization: other")) == "authorization")
     }
 
     @Test func truncatedOrExtraBytesAreInvalid() {
-        let encoded = metadata().encoded
+        let encoded = response().encoded
         for count in 0..<encoded.count where count != encoded.count - 22 {
-            #expect(ResponseMetadata(encoded: encoded.prefix(count)) == nil)
+            #expect(CachedResponse(encoded: encoded.prefix(count)) == nil)
         }
-        #expect(ResponseMetadata(encoded: encoded + [0]) == nil)
+        #expect(CachedResponse(encoded: encoded + [0]) == nil)
         var other = encoded
         other[3] = 9
-        #expect(ResponseMetadata(encoded: other) == nil)
+        #expect(CachedResponse(encoded: other) == nil)
     }
 
     @Test func decodingAnyBytesDoesNotCrash() {
         var random = SplitMix64(seed: 9)
-        let encoded = metadata().encoded
+        let encoded = response().encoded
         for _ in 0..<5000 {
             var bytes = encoded
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: 4..<bytes.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
-            if let metadata = ResponseMetadata(encoded: bytes) {
-                let decision = HTTPCachePolicy.decide(
-                    HTTPCachePolicy.Request(), stored: [metadata.response], now: epoch)
+            if let response = CachedResponse(encoded: bytes) {
+                let decision = HTTPCachePolicy.decide(HTTPCachePolicy.Request(), stored: [response], now: epoch)
                 if case .serve(_, let reason) = decision { #expect(!reason.description.isEmpty) }
-                #expect(!metadata.response.headers(servedAt: epoch).isEmpty)
+                #expect(!response.headers(servedAt: epoch).isEmpty)
             }
         }
     }
@@ -81,11 +81,11 @@ import WebImageTestSupport
     }
 
     @Test func aLifetimeOfThousandsOfYearsCanBeEncoded() throws {
-        var response = StoredResponse(200, "Cache-Control: max-age=100")
+        var response = CachedResponse(200, "Cache-Control: max-age=100")
         response.apply(rule((302, "Expires: Fri, 31 Dec 9999 23:59:59 GMT")))
-        let metadata = try #require(ResponseMetadata(encoded: ResponseMetadata(response: response).encoded))
-        #expect(metadata.response == response)
-        #expect(Freshness(of: metadata.response, now: epoch + 99).isFresh)
+        let decoded = try #require(CachedResponse(encoded: response.encoded))
+        #expect(decoded == response)
+        #expect(decoded.isFresh(at: epoch + 99))
     }
 
     @Test func someRedirectsAreRevalidatedEachTime() {
@@ -94,7 +94,7 @@ import WebImageTestSupport
     }
 
     @Test func theLifetimeBeginsWhenTheRedirectIsFollowed() {
-        var response = StoredResponse(200, "Cache-Control: max-age=100\nAge: 50")
+        var response = CachedResponse(200, "Cache-Control: max-age=100\nAge: 50")
         response.apply(rule((302, "Cache-Control: max-age=20")))
         #expect(Freshness(of: response, now: epoch + 19).isFresh)
         #expect(!Freshness(of: response, now: epoch + 21).isFresh)

@@ -1,11 +1,33 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import WebImageCore
 
-/// The HTTP metadata of a stored response (RFC 9111, 3), which decide later whether it may be reused.
-package struct StoredResponse: Sendable, Equatable {
-    package var statusCode: Int
-    /// The fields of the response, without those of the connection (3.1).
-    package var headers: [HTTPHeader]
+/// The head of a stored response, and what HTTP says about its reuse (RFC 9111, 3).
+///
+/// ```swift
+/// let key = manager.cacheKey(for: WebImageRequest(url)).original
+/// if let entry = await cache.disk?.entry(for: key.description), let response = entry.response {
+///     print(response.isFresh() ? "fresh until \(response.freshUntil)" : "revalidated before its next use")
+/// }
+/// ```
+public struct CachedResponse: Sendable, Equatable {
+    /// What tells how long a response is fresh (RFC 9111, 4.2.1).
+    public enum LifetimeSource: Sendable, CaseIterable {
+        /// The directive `max-age`.
+        case maxAge
+        /// The field `Expires`.
+        case expires
+        /// A tenth of the time since its last change, because the server declares no lifetime.
+        case heuristic
+        /// A redirect to it, which has a shorter lifetime than the response.
+        case redirect
+        /// Nothing: it is stale from the beginning.
+        case none
+    }
+
+    /// Its status, such as 200.
+    public package(set) var statusCode: Int
+    /// Its fields, without those of the connection (RFC 9111, 3.1).
+    public package(set) var headers: [HTTPHeader]
     /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing
     /// field. Only User-Agent and the Accept fields are stored as they are, all others as digests: they may contain a
     /// secret.
@@ -14,14 +36,14 @@ package struct StoredResponse: Sendable, Equatable {
     package var requestTime: Date
     /// When the head of the response, or of the last response that confirmed it, was received.
     package var responseTime: Date
-    /// Whether it must be revalidated before its next use, for example because a HEAD shows another length (4.3.5,
-    /// 4.4).
-    package var isInvalidated = false
+    /// Whether it may have changed on the server, so that it is revalidated before its next use, fresh or not: for
+    /// example because a HEAD shows another length (RFC 9111, 4.3.5 and 4.4).
+    public package(set) var isInvalidated = false
     /// A random number for the body. It stays when the metadata are freshened, so that an image made from the body can
     /// be compared with what is stored.
     package let bodyNumber: UInt64
     /// Whether HTTP allows its reuse. Other responses are stored for cache policies that ignore the rules of HTTP.
-    package var isReusable = true
+    public package(set) var isReusable = true
     /// Whether its body was not stored, as that of an error.
     package var lacksBody = false
     /// Whether the app has changed its body. It is good for images, but not for requests of the server's data.
@@ -29,9 +51,11 @@ package struct StoredResponse: Sendable, Equatable {
     /// For how many seconds after ``responseTime`` the redirects to it are valid; `nil` for no limit.
     package var redirectLifetime: Double?
     /// The URL after redirects; `nil` without redirects.
-    package var finalURL: String?
+    public package(set) var finalURL: String?
     /// Whether one of the redirects must be revalidated each time.
     package var redirectsRequireValidation = false
+    /// The slots of other responses for the same URL, which `Vary` distinguishes; empty if this is not the latest.
+    package var alternates: [Int] = []
 
     /// - Parameter requestHeaders: all fields that were sent.
     package init(
@@ -43,7 +67,7 @@ package struct StoredResponse: Sendable, Equatable {
         self.responseTime = responseTime
         bodyNumber = .random(in: .min ... .max)
         varyingFields = [:]
-        for name in varyNames where name != "*" {
+        for name in varyingFieldNames where name != "*" {
             varyingFields[name] = .some(requestHeaders.comparableValue(named: name))
         }
     }
@@ -60,8 +84,8 @@ package struct StoredResponse: Sendable, Equatable {
         self.bodyNumber = bodyNumber
     }
 
-    /// The names in its Vary, in lower case; `*` stands for anything.
-    package var varyNames: [String] { headers.elements(ofFieldNamed: "Vary").map { $0.lowercased() } }
+    /// The names of request fields on which it depends, by its `Vary`, in lower case; `*` stands for anything.
+    public var varyingFieldNames: [String] { headers.elements(ofFieldNamed: "Vary").map { $0.lowercased() } }
 
     /// Whether it has a Vary, which most have not.
     private var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
@@ -79,7 +103,7 @@ package struct StoredResponse: Sendable, Equatable {
     ) -> String? {
         // Most responses do not vary, and need no names.
         guard isVarying else { return nil }
-        let names = varyNames
+        let names = varyingFieldNames
         guard !names.isEmpty else { return nil }
         let (requestHeaders, ignored) = (requestHeaders(), ignored())
         return names.first { name in
@@ -88,9 +112,11 @@ package struct StoredResponse: Sendable, Equatable {
         }
     }
 
-    package var entityTag: EntityTag? { headers.values(named: "ETag").first.flatMap(EntityTag.init) }
+    /// The validator `ETag`, as the server has sent it; `nil` without one.
+    public var entityTag: String? { headers.entityTag?.description }
 
-    package var lastModified: Date? {
+    /// The validator `Last-Modified`; `nil` without one.
+    public var lastModified: Date? {
         headers.values(named: "Last-Modified").first.flatMap { HTTPDate.parse($0, now: responseTime) }
     }
 
@@ -100,6 +126,15 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     package var cacheControl: CacheControl { CacheControl(headers) }
+
+    /// What tells how long it is fresh.
+    public var lifetimeSource: LifetimeSource { Freshness(of: self, now: responseTime).source }
+
+    /// When it becomes stale, or became so.
+    public var freshUntil: Date { responseTime - Freshness(of: self, now: responseTime).staleness }
+
+    /// Returns whether it is fresh; not if the clock is now before the time of the response.
+    public func isFresh(at date: Date = Date()) -> Bool { Freshness(of: self, now: date).isFresh }
 
     /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require
     /// revalidation (5.2.2.4).
@@ -144,10 +179,10 @@ extension [HTTPHeader] {
     }
 }
 
-extension StoredResponse {
+extension CachedResponse {
     /// The response with the directives that a shared cache follows in the place of those of a private one: `s-maxage`
     /// is the lifetime, and like `proxy-revalidate` forbids to serve it stale.
-    package var forSharedCache: StoredResponse {
+    package var forSharedCache: CachedResponse {
         let control = cacheControl
         var directives: [String] = []
         if let seconds = control.seconds(.sharedMaxAge)?.value { directives.append("max-age=\(Int(seconds))") }
