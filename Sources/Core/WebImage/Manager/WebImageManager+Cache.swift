@@ -13,10 +13,12 @@ extension WebImageManager {
         if let tier = await pipeline.cache.base.tier(holding: context.key, in: tiers) { return tier }
         let key = context.key.original
         guard let tier = await pipeline.originals.base.tier(holding: key, in: .disk) else { return nil }
-        let isError = await withCheckedContinuation { continuation in
-            pipeline.originals.readRecord(of: key) { continuation.resume(returning: $0.isError) }
+        let metadata: Data? = await withCheckedContinuation { continuation in
+            pipeline.originals.readAttributes(of: key) {
+                continuation.resume(returning: $0?.attributes.responseMetadata)
+            }
         }
-        return isError ? nil : tier
+        return isError(metadata) ? nil : tier
     }
 
     /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.
@@ -31,9 +33,11 @@ extension WebImageManager {
             return nil
         }
         let entry = originals.disk?.blockingEntry(for: context.key.original.description)
-        let record = entry.map { StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata) }
-        return record.isError ? nil : tier
+        return isError(entry?.responseMetadata) ? nil : tier
     }
+
+    /// Whether a stored response is an error that a server allowed to be stored.
+    private func isError(_ metadata: Data?) -> Bool { CachedResponse(encoded: metadata)?.isSuccess == false }
 
     /// Whether a request's image is in memory.
     package func isInMemory(_ request: WebImageRequest) -> Bool {
@@ -88,11 +92,6 @@ extension Pipeline {
         return cache.isInMemory(key)
             || request.options.contains(.firstFrameOnly) && cache.isInMemory(key.withAllFrames)
     }
-}
-
-extension StoredRecord? {
-    /// Whether it is an error that a server allowed to be stored.
-    fileprivate var isError: Bool { self?.response?.isSuccess == false }
 }
 
 /// The block list: URLs that are not loaded again for now.

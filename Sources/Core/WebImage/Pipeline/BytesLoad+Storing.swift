@@ -73,8 +73,8 @@ extension BytesLoad {
     /// Updates the stored response after a HEAD request (RFC 9111, 4.3.5).
     func update(_ stored: [StoredImage]?, byHead answer: LoaderAnswer) {
         guard let stored, let statusCode = answer.statusCode,
-            let original = stored.first(where: { rules.isForRequest($0.record.response) }),
-            let response = original.record.response,
+            let original = stored.first(where: { rules.isForRequest($0.response) }),
+            let response = original.response,
             let updated = HTTPCachePolicy.updated(
                 response, byHeadWithStatus: statusCode, headers: answer.head?.headers ?? [],
                 requestTime: answer.requestTime, responseTime: answer.responseTime)

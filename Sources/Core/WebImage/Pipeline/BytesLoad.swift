@@ -86,20 +86,18 @@ final class BytesLoad: Sendable {
         trace.note(.policy, .decided(decision, rules.policy))
         switch decision {
         case .serve(let index, _):
-            finish(with: bytes(stored[index], share), stored[index].record.response)
+            finish(with: bytes(stored[index], share))
         case .serveAndRevalidate(let index, let revalidation, _):
-            let (bytes, response) = (bytes(stored[index], share), stored[index].record.response)
+            let bytes = bytes(stored[index], share)
             // A stored error is no image.
-            if response.map(\.isSuccess) ?? true { job.report(provisional: bytes) }
+            if stored[index].response?.isSuccess ?? true { job.report(provisional: bytes) }
             let standsIn = rules.policy == .http || revalidation.mayServeOnError
-            callLoader(
-                CachedCopy(bytes: bytes, response: response, revalidation: revalidation, standsIn: standsIn),
-                stored: stored)
+            callLoader(CachedCopy(bytes: bytes, revalidation: revalidation, standsIn: standsIn), stored: stored)
         case .revalidate(let index, let revalidation, _):
             callLoader(
                 CachedCopy(
-                    bytes: bytes(stored[index], share), response: stored[index].record.response,
-                    revalidation: revalidation, standsIn: revalidation.mayServeOnError), stored: stored)
+                    bytes: bytes(stored[index], share), revalidation: revalidation,
+                    standsIn: revalidation.mayServeOnError), stored: stored)
         case .load:
             if sources.contains(.loader) { callLoader(nil, stored: stored) } else { failAsMissing() }
         case .fail:
@@ -109,12 +107,13 @@ final class BytesLoad: Sendable {
 
     private func bytes(_ stored: StoredImage, _ share: ByteBudget.Share) -> LoadedBytes {
         share.settle(stored.data.count)
-        let record = pipeline.record(of: stored.record.response, source: context.key.source)
-        return LoadedBytes(stored, record: record, share: share)
+        let record = pipeline.record(of: stored.response, source: context.key.source)
+        return LoadedBytes(stored.data, stored: stored, record: record, share: share)
     }
 
-    private func finish(with bytes: LoadedBytes, _ response: CachedResponse?) {
-        if let response, rules.requiresImage, !response.isSuccess {
+    /// Ends with stored bytes.
+    private func finish(with bytes: LoadedBytes) {
+        if let response = bytes.stored?.response, rules.requiresImage, !response.isSuccess {
             return job.finish(.failure(.httpStatus(code: response.statusCode, url: context.request.url)))
         }
         job.finish(.success(bytes))
@@ -125,7 +124,6 @@ final class BytesLoad: Sendable {
     /// A stored response, and the request that revalidates it.
     private struct CachedCopy {
         let bytes: LoadedBytes
-        let response: CachedResponse?
         let revalidation: HTTPCachePolicy.Revalidation
         /// Whether the bytes are the result if the server does not respond.
         let standsIn: Bool
@@ -177,7 +175,7 @@ final class BytesLoad: Sendable {
     private func refuse(_ veto: WebImageError, _ copy: CachedCopy?) {
         guard let copy, copy.standsIn else { return job.finish(.failure(veto)) }
         trace.note(.validation, .standsIn)
-        finish(with: copy.bytes, copy.response)
+        finish(with: copy.bytes)
     }
 
     // MARK: The answer
@@ -185,7 +183,7 @@ final class BytesLoad: Sendable {
     private func receive(_ answer: LoaderAnswer, _ copy: CachedCopy?, _ stored: [StoredImage]?) {
         if case .failure(.cancelled) = answer.body { return job.finish(.failure(.cancelled)) }
         if let copy {
-            if let response = copy.response {
+            if let response = copy.bytes.stored?.response {
                 switch validation(of: response, copy, answer) {
                 case .confirmed(let response): return confirm(copy.bytes, response, answer, stored)
                 case .unconfirmed:
@@ -196,7 +194,7 @@ final class BytesLoad: Sendable {
             }
             if answer.isServerTrouble, copy.standsIn {
                 trace.note(.validation, .standsIn)
-                return finish(with: copy.bytes, copy.response)
+                return finish(with: copy.bytes)
             }
         }
         guard case .success(let data) = answer.body, !answer.isConfirmation || !rules.requiresImage else {
@@ -233,7 +231,7 @@ final class BytesLoad: Sendable {
                 originals.update(original, responseMetadata: response.encoded)
             }
         }
-        finish(with: bytes.confirmed(by: answer), response)
+        finish(with: bytes.confirmed(by: answer))
     }
 }
 

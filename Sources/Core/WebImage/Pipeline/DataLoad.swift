@@ -108,7 +108,7 @@ extension Pipeline {
         let options = context.decodingOptions(self, allowsDamage: false, cancellation: cancellation)
         guard var image = try? wholeImage(of: stored.data, context, options: options) else { return nil }
         if context.key.variant == nil { stored.describe(&image) }
-        let record = record(of: stored.record.response, source: context.key.source)
+        let record = record(of: stored.response, source: context.key.source)
         for processor in context.request.processors where processor.identifier != .identity {
             guard let processed = try? process(image, with: processor, context, cancellation) else { return nil }
             image = processed
@@ -130,7 +130,7 @@ extension Pipeline {
         let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
         return originals.readResponses(
             of: context.key, priority: priority, isEnough: { $0?.bodyNumber == number },
-            completion: { completion($0.first { $0.record.response?.bodyNumber == number }?.data) })
+            completion: { completion($0.first { $0.response?.bodyNumber == number }?.data) })
     }
 
     /// Whether a load that memory answers can end within the call that started it: if it needs neither the end of the
@@ -150,7 +150,7 @@ extension Pipeline {
         guard mayBlock, readsBytesBlocking(context) else { return nil }
         let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
         return originals.blockingResponses(of: context.key) { $0?.bodyNumber == number }
-            .first { $0.record.response?.bodyNumber == number }?.data
+            .first { $0.response?.bodyNumber == number }?.data
     }
 
     private func readsBytesBlocking(_ context: LoadContext) -> Bool {

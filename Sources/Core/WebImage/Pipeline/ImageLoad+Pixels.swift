@@ -1,6 +1,7 @@
 import FoundationEssentials
 import WebImageCaching
 import WebImageCore
+import WebImageLoading
 
 /// Variants that are stored as pixels on disk, which are read without decoding.
 extension ImageLoad {
@@ -23,7 +24,7 @@ extension ImageLoad {
     /// Notes what identifies the bytes, if a variant made from them may be stored.
     func noteMark(of bytes: LoadedBytes) {
         guard cache is ImageCache, pipeline.hasOneCache, bytes.record.mark == nil else { return }
-        if let mark = bytes.stored?.record.mark {
+        if let mark = bytes.stored?.mark {
             bytes.record.mark = mark
         } else if context.usesPixels || !job.isResultWanted {
             // A checksum takes 7 µs for 100 KB. Without a result, a processor makes something else of the image.
@@ -52,7 +53,7 @@ extension ImageLoad {
 extension Pipeline {
     /// Returns the image if the request's policy accepts its original, and puts it into memory.
     func image(_ stored: StoredPixels, _ context: LoadContext, isWanted: Bool = true) -> Image? {
-        let response = stored.original.response
+        let response = CachedResponse(encoded: stored.original.responseMetadata)
         guard case .serve = rules(for: context).decide([response], now: now) else { return nil }
         var image = stored.image
         let record = record(of: response, source: context.key.source)

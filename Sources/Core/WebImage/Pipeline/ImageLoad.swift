@@ -277,12 +277,12 @@ final class ImageLoad: Sendable {
 
     /// Calls `completion` with the record of a variant's response; with `nil` if the variant is out of date.
     private func record(ofVariant stored: StoredImage, completion: @escaping @Sendable (ResponseRecord?) -> Void) {
-        let response = stored.record.response
+        let response = stored.response
         guard case .serve = pipeline.rules(for: context).decide([response], now: pipeline.now) else {
             return completion(nil)
         }
-        pipeline.originals.readRecord(of: context.key.original) { [pipeline, context] original in
-            if let original, stored.record.isOutOfDate(comparedTo: original) { return completion(nil) }
+        pipeline.originals.readAttributes(of: context.key.original) { [pipeline, context] original in
+            if let original, stored.isOutOfDate(comparedTo: original) { return completion(nil) }
             completion(pipeline.record(of: response, source: context.key.source))
         }
     }
@@ -360,16 +360,16 @@ extension WebImageError {
     }
 }
 
-extension StoredRecord {
+extension StoredImage {
     /// The response, as HTTP sees it; `nil` for bytes that a program has stored.
     var response: CachedResponse? { metadata { CachedResponse(encoded: $0) } }
 
     /// Whether a variant was made from an earlier version of the original.
-    fileprivate func isOutOfDate(comparedTo original: StoredRecord) -> Bool {
-        switch (response, original.response) {
+    fileprivate func isOutOfDate(comparedTo original: ImageCacheResult) -> Bool {
+        switch (response, CachedResponse(encoded: original.attributes.responseMetadata)) {
         case (let response?, let newest?):
             response.bodyNumber != newest.bodyNumber && response.isOlder(than: newest)
-        case (nil, nil): created < original.created
+        case (nil, nil): created < original.created ?? .distantPast
         case (_?, nil), (nil, _?): true
         }
     }

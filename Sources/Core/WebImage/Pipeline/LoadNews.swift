@@ -105,40 +105,34 @@ struct ProgressSteps {
     }
 }
 
-/// The bytes of a bytes job, and where they come from.
+/// The result of a bytes job: bytes that a cache has stored, or new ones of a loader.
 final class LoadedBytes: Sendable {
     let data: Data
-    let origin: ImageOrigin
+    /// The stored bytes; `nil` for new ones.
+    let stored: StoredImage?
     /// The record of the response.
     let record: ResponseRecord
     /// The head of the server's response, also of one that confirmed stored bytes.
     let head: LoaderResponse?
     let metrics: LoaderMetrics?
-    /// The stored bytes; `nil` for new ones.
-    let stored: StoredImage?
-    /// Whether the server has confirmed stored bytes.
-    let isConfirmed: Bool
     /// The instructions for storing the bytes; `nil` for stored bytes.
     let arrival: Arrival?
     /// The judgments of the bytes that shared caches wait for.
     let judgments: [BodyJudgment]
-    private let isArrivalClaimed: Atomic<Bool>
+    private let isArrivalClaimed = Atomic(false)
     private let share: ByteBudget.Share
     /// Where other loads find the bytes until they are stored.
     private let listing: (table: UnstoredBytes, key: BytesJobKey)?
 
-    /// From a loader.
-    ///
     /// - Parameter listing: where other loads find the bytes until they are stored; `nil` for nowhere.
     init(
-        _ data: Data, head: LoaderResponse?, metrics: LoaderMetrics?, record: ResponseRecord, arrival: Arrival,
-        share: ByteBudget.Share, judgments: [BodyJudgment] = [],
+        _ data: Data, stored: StoredImage? = nil, head: LoaderResponse? = nil, metrics: LoaderMetrics? = nil,
+        record: ResponseRecord, arrival: Arrival? = nil, share: ByteBudget.Share, judgments: [BodyJudgment] = [],
         listing: (table: UnstoredBytes, key: BytesJobKey)? = nil
     ) {
+        (self.data, self.stored, self.head, self.metrics) = (data, stored, head, metrics)
+        (self.record, self.arrival, self.share) = (record, arrival, share)
         (self.judgments, self.listing) = (judgments, listing)
-        (self.data, self.head, self.metrics, self.record, self.arrival) = (data, head, metrics, record, arrival)
-        (origin, stored, isConfirmed, self.share) = (.remote, nil, false, share)
-        isArrivalClaimed = Atomic(false)
         if let (table, key) = listing { table.insert(self, for: key) }
     }
 
@@ -147,24 +141,14 @@ final class LoadedBytes: Sendable {
     /// Ends the listing: other loads find the bytes in a cache from now on, or load them again because they are damaged.
     func unlist() { if let (table, key) = listing { table.remove(self, for: key) } }
 
-    /// From a cache.
-    init(_ stored: StoredImage, record: ResponseRecord, share: ByteBudget.Share) {
-        (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)
-        (origin, head, metrics, arrival, isConfirmed) = (.diskCache, nil, nil, nil, false)
-        isArrivalClaimed = Atomic(false)
-        (judgments, listing) = ([], nil)
+    /// The same stored bytes after the server has confirmed them.
+    func confirmed(by answer: LoaderAnswer) -> LoadedBytes {
+        LoadedBytes(data, stored: stored, head: answer.head, metrics: answer.metrics, record: record, share: share)
     }
 
-    private init(confirming other: LoadedBytes, _ answer: LoaderAnswer) {
-        (data, stored, record, share) = (other.data, other.stored, other.record, other.share)
-        (origin, head, metrics, arrival, isConfirmed) = (other.origin, answer.head, answer.metrics, nil, true)
-        isArrivalClaimed = Atomic(false)
-        (judgments, listing) = ([], nil)
-    }
-
-    /// The same bytes after the server has confirmed them.
-    func confirmed(by answer: LoaderAnswer) -> LoadedBytes { LoadedBytes(confirming: self, answer) }
-
+    var origin: ImageOrigin { stored == nil ? .remote : .diskCache }
+    /// Whether the server has confirmed stored bytes.
+    var isConfirmed: Bool { stored != nil && head != nil }
     /// Whether a cache that machines share had them, so that the server may have others.
     var isFromSharedCache: Bool { judgments.contains(where: \.isFromSharedCache) }
     var isForMemory: Bool { arrival?.isForMemory ?? true }

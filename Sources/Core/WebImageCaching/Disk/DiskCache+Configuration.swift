@@ -246,6 +246,12 @@ extension DiskCache.Entry {
         self.responseMetadata = responseMetadata
     }
 
+    /// The attributes that are stored with the bytes.
+    var attributes: DiskCache.Attributes {
+        DiskCache.Attributes(
+            expiration: expires.map { .date($0) }, extendedData: extendedData, responseMetadata: responseMetadata)
+    }
+
     /// Microseconds since 1970.
     struct Times: Sendable {
         let created: Int64

@@ -153,14 +153,13 @@ package final class CacheAdapter: PipelineCache {
 
     package func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] { [] }
 
-    package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
-        enqueue(key) { [self] in completion(await stored(key, watch(key))?.record) }
+    package func readAttributes(of key: ImageCacheKey, completion: @escaping @Sendable (ImageCacheResult?) -> Void) {
+        enqueue(key) { [base] in completion(await base.data(for: key, in: .disk)) }
     }
 
     package func update(_ stored: StoredImage, responseMetadata: Data) {
-        var attributes = stored.attributes
-        attributes.responseMetadata = responseMetadata
-        enqueue(stored.key) { [base, attributes] in
+        enqueue(stored.key) { [base] in
+            let attributes = stored.attributes(responseMetadata: responseMetadata)
             await base.update(attributes, of: stored.data, for: stored.key)
         }
     }
@@ -208,8 +207,9 @@ package final class CacheAdapter: PipelineCache {
             case .storeBesideOthers(let alternates, let place):
                 let placement = place(await stored(key, watch(key), alternates))
                 for slot in placement.removedSlots { await base.remove(for: key.alternate(slot), from: .disk) }
-                if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
-                    await store(displaced.stored.data, for: key.alternate(displaced.slot), attributes)
+                if let (stored, metadata, slot) = placement.displaced {
+                    await store(
+                        stored.data, for: key.alternate(slot), stored.attributes(responseMetadata: metadata))
                 }
                 await store(
                     placement.data, for: key, DiskCache.Attributes(responseMetadata: placement.responseMetadata))

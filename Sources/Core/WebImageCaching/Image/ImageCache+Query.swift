@@ -51,7 +51,7 @@ extension ImageCache {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
         guard tiers.contains(.disk) else { return nil }
         return await withCheckedContinuation { continuation in
-            _ = readBytes(for: key, priority: .normal) { continuation.resume(returning: $0?.result) }
+            _ = readBytes(for: key, priority: .normal) { continuation.resume(returning: $0?.withoutRecord) }
         }
     }
 
@@ -89,7 +89,7 @@ extension ImageCache {
     @available(*, noasync, message: "It blocks on the disk; use data(for:in:)")
     public func blockingData(for key: ImageCacheKey, in tiers: Tiers = .all) -> ImageCacheResult? {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
-        return tiers.contains(.disk) ? bytesOnDisk(for: key)?.result : nil
+        return tiers.contains(.disk) ? bytesOnDisk(for: key)?.withoutRecord : nil
     }
 
     /// Like ``tier(holding:in:)``, but blocks on the disk.
@@ -128,46 +128,14 @@ extension ImageCache {
 
     // MARK: Bytes
 
-    /// Bytes from the disk cache or a read-only file, and what is known about them.
-    struct StoredBytes: Sendable {
-        let data: Data
-        let record: ImageRecord
-        var responseMetadata: Data?
-        var expires: Date?
-        /// When the bytes were stored; the distant past for a read-only file.
-        var created = Date.distantPast
-        /// The read-only file; `nil` for the disk cache.
-        var path: String?
-        /// Identifies the bytes, if that is known.
-        var mark: BytesMark?
-
-        init(_ item: DiskCache.Item) {
-            data = item.data
-            record = ImageRecord(item.entry.extendedData)
-            responseMetadata = item.entry.responseMetadata
-            expires = item.entry.expires
-            created = item.entry.created
-            mark = item.entry.mark
-        }
-
-        init(_ data: Data, path: String) {
-            self.data = data
-            self.path = path
-            record = ImageRecord(nil as Data?)
-        }
-
-        var result: ImageCacheResult {
-            ImageCacheResult(
-                data: data, tier: path == nil ? .disk : .bundled,
-                attributes: DiskCache.Attributes(
-                    expiration: expires.map { .date($0) }, extendedData: record.extendedData,
-                    responseMetadata: responseMetadata), created: created)
-        }
+    /// Returns the bytes of the disk cache, with the record of their image in the extended data.
+    private static func result(of item: DiskCache.Item) -> ImageCacheResult {
+        ImageCacheResult(data: item.data, tier: .disk, attributes: item.entry.attributes, created: item.entry.created)
     }
 
     /// Reads on a thread of the library.
     private func readBytes(
-        for key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredBytes?) -> Void
+        for key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (ImageCacheResult?) -> Void
     ) -> (any LoaderTask)? {
         guard let disk else {
             guard !configuration.bundled.isEmpty else {
@@ -178,7 +146,7 @@ extension ImageCache {
                 BundledImages.queue.submit(priority: priority) { completion(self.bundledBytes(for: key)) })
         }
         let item = disk.loadItem(key.description, priority: priority) { [self] item in
-            if let item { return completion(StoredBytes(item)) }
+            if let item { return completion(Self.result(of: item)) }
             guard !configuration.bundled.isEmpty else { return completion(nil) }
             BundledImages.queue.submit(priority: priority) { completion(self.bundledBytes(for: key)) }
         }
@@ -186,14 +154,14 @@ extension ImageCache {
     }
 
     /// Reads on the calling thread, which blocks.
-    private func bytesOnDisk(for key: ImageCacheKey) -> StoredBytes? {
-        disk?.blockingItem(for: key.description).map(StoredBytes.init) ?? bundledBytes(for: key)
+    private func bytesOnDisk(for key: ImageCacheKey) -> ImageCacheResult? {
+        disk?.blockingItem(for: key.description).map(Self.result(of:)) ?? bundledBytes(for: key)
     }
 
-    private func bundledBytes(for key: ImageCacheKey) -> StoredBytes? {
+    private func bundledBytes(for key: ImageCacheKey) -> ImageCacheResult? {
         for images in configuration.bundled {
-            guard let path = images.path(key), let data = BundledImages.read(path) else { continue }
-            return StoredBytes(data, path: path)
+            guard let data = images.path(key).flatMap(BundledImages.read) else { continue }
+            return ImageCacheResult(data: data, tier: .bundled, created: .distantPast)
         }
         return nil
     }
@@ -221,7 +189,7 @@ extension ImageCache {
                 job.run { priority in
                     readBytes(for: query.key, priority: priority) { [self] stored in
                         guard let stored else { return job.finish(.success(nil)) }
-                        share.settle(stored.data.count)
+                        share.settle(stored.data?.count ?? 0)
                         job.run { priority in
                             DecodingQueue.shared.run(priority: priority) { [self] cancellation in
                                 let promotes = query.tiers.contains(.memory)
@@ -238,51 +206,47 @@ extension ImageCache {
 
     /// Decodes on the calling thread.
     private func decode(
-        _ stored: StoredBytes, _ watch: Watch, promotes: Bool, _ options: ImageQueryOptions,
+        _ stored: ImageCacheResult, _ watch: Watch, promotes: Bool, _ options: ImageQueryOptions,
         _ priority: LoadPriority, _ cancellation: Cancellation
     ) -> ImageCacheResult? {
+        guard let data = stored.data else { return nil }
         let key = watch.passage.key
         // Another query may have been faster; this one was already counted as a miss.
         if promotes, let result = resultInMemory(for: key, options, counting: .none) { return result }
-        var result = stored.result
+        var result = stored.withoutRecord
         do throws(WebImageError) {
             guard options.decodesForDisplay else {
-                result.info = try configuration.codecs.info(of: stored.data, limits: configuration.decodingLimits)
+                result.info = try configuration.codecs.info(of: data, limits: configuration.decodingLimits)
                 return result
             }
             var decoding = DecodingOptions(
                 firstFrameOnly: !options.allowsAnimated, damage: .refuse, limits: configuration.decodingLimits,
                 cancellation: cancellation)
             decoding.priority = priority
-            var image = try configuration.codecs.decode(stored.data, options: decoding)
-            stored.record.apply(to: &image)
+            var image = try configuration.codecs.decode(data, options: decoding)
+            ImageRecord(stored.attributes.extendedData).apply(to: &image)
             // The frames after the first are only in the bytes.
-            if image.isAnimated { image.data = stored.data }
+            if image.isAnimated { image.data = data }
             let isWhole = options.allowsAnimated || !image.isAnimated
             result.image = options.allowsAnimated ? image : image.firstFrame
             if promotes, let image = result.image {
                 insert(
-                    image, for: isWhole ? key : key.firstFrame, expiration: stored.expires.map { .date($0) },
+                    image, for: isWhole ? key : key.firstFrame, expiration: result.attributes.expiration,
                     isStored: true, unlessChangedSince: [watch])
             }
             return result
         } catch {
-            discard(stored.path.map(DamagedBytes.file) ?? .disk, watch.passage, error)
+            discard(stored.tier, watch.passage, error)
             return nil
         }
     }
 
-    /// The source of bytes that cannot be decoded.
-    enum DamagedBytes {
-        case disk
-        case file(path: String)
-        case caller
-    }
-
     /// Removes damaged bytes from disk, unless others were stored meanwhile, and reports them once. Bytes that only
     /// exceed the limits or the available memory are not removed.
+    ///
+    /// - Parameter tier: where the bytes are; memory for those of a caller.
     func discard(
-        _ bytes: DamagedBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError
+        _ tier: CacheTier, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError
     ) {
         var passage = passage
         let key = passage.key
@@ -292,19 +256,27 @@ extension ImageCache {
         case .decoding(_, .page, _):
             report(error)
         case .decoding, .unrecognizedFormat:
+            let path = (tier == .bundled ? bundledPath(for: key) : disk?.configuration.directory.path) ?? ""
             let isFirst =
-                switch bytes {
+                switch tier {
                 case .disk: changes.changeDiskIfUnchanged(&passage) { disk?.remove(for: key.description) }
-                case .file(let path): damagedFiles.withLock { $0.insert(path).inserted }
-                case .caller: true
+                case .bundled: damagedFiles.withLock { $0.insert(path).inserted }
+                case .memory: true
                 }
             guard isFirst else { return }
-            let path =
-                if case .file(let path) = bytes { path } else { disk?.configuration.directory.path ?? "" }
             let reason = WebImageError.DiskCacheFailure.unarchiving(key: key.description, message: error.description)
             report(.diskCache(path: path, reason: reason))
         default:
             report(error)
         }
+    }
+}
+
+extension ImageCacheResult {
+    /// The result for callers: the extended data are those that a program has stored, without the record of the image.
+    fileprivate var withoutRecord: ImageCacheResult {
+        var result = self
+        result.attributes.extendedData = ImageRecord(attributes.extendedData).extendedData
+        return result
     }
 }

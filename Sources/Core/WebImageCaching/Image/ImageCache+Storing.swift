@@ -227,7 +227,7 @@ extension ImageCache {
             if isCurrent { keep(image, for: key, content.attributes) }
             if changes.end(passage), isCurrent { forget(key) }
         } catch {
-            discard(isOnDisk ? .disk : .caller, passage, error)
+            discard(isOnDisk ? .disk : .memory, passage, error)
             _ = changes.end(passage)
         }
     }

@@ -48,8 +48,8 @@ package protocol PipelineCache: AnyObject, Sendable {
     ) -> (any LoaderTask)?
     /// Like ``read(_:priority:alternates:completion:)``, but blocks; empty for caches that cannot.
     func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage]
-    /// Looks up when the bytes for `key` were stored, and what beside them.
-    func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void)
+    /// Looks up what is stored with the bytes for `key`, and when they were stored.
+    func readAttributes(of key: ImageCacheKey, completion: @escaping @Sendable (ImageCacheResult?) -> Void)
 
     /// Replaces the response metadata of stored bytes, unless they have changed.
     func update(_ stored: StoredImage, responseMetadata: Data)
@@ -113,10 +113,11 @@ extension PipelineCache {
 /// A variant that was stored as pixels, and what is known about its original.
 package struct StoredPixels: Sendable {
     package let image: Image
-    package let original: StoredRecord
-    package let expiration: CacheExpiration?
+    package let original: DiskCache.Entry
     /// Of the variant, and of the original.
     package let watches: [Watch]
+
+    package var expiration: CacheExpiration? { original.expires.map { .date($0) } }
 }
 
 /// Detects changes of a key during the watch's lifetime.
@@ -134,13 +135,17 @@ package final class Watch: Sendable {
     var hasChanged: Bool { changes.hasChanged(since: passage) }
 }
 
-/// The properties of stored bytes.
-package struct StoredRecord: Sendable {
+/// Stored bytes, and their properties.
+package struct StoredImage: Sendable {
+    /// The key of the original, of a variant, or of an alternate.
+    let key: ImageCacheKey
+    package let watch: Watch
+    package private(set) var data: Data
+    private let attributes: DiskCache.Attributes
     package let created: Date
-    package let responseMetadata: Data?
     /// Identifies the bytes, if that is known.
     package let mark: BytesMark?
-    /// The value that was read from ``responseMetadata``, for all copies.
+    /// The value that was read from the response metadata, for all copies.
     private let reading = Reading()
 
     private final class Reading: Sendable {
@@ -152,66 +157,44 @@ package struct StoredRecord: Sendable {
         }
     }
 
-    /// Returns what `read` makes of ``responseMetadata``, always with the same type. It is kept for all copies of a record.
+    init(_ result: ImageCacheResult, data: Data, for key: ImageCacheKey, _ watch: Watch) {
+        (self.key, self.watch, self.data, attributes) = (key, watch, data, result.attributes)
+        (created, mark) = (result.created ?? .distantPast, nil)
+    }
+
+    init(_ item: DiskCache.Item, for key: ImageCacheKey, _ watch: Watch) {
+        (self.key, self.watch, data, attributes) = (key, watch, item.data, item.entry.attributes)
+        (created, mark) = (item.entry.created, item.entry.mark)
+    }
+
+    /// The same without the bytes, for what is only to be known about.
+    package var withoutBytes: StoredImage {
+        var stored = self
+        stored.data = Data()
+        return stored
+    }
+
+    /// Returns what `read` makes of the response metadata, always with the same type. It is kept for all copies.
     package func metadata<Value: Sendable>(_ read: (Data) -> Value?) -> Value? {
-        guard let responseMetadata else { return nil }
+        guard let metadata = attributes.responseMetadata else { return nil }
         if let known = reading.value.load() { return known.content as? Value }
-        let value = read(responseMetadata)
+        let value = read(metadata)
         _ = reading.value.storeIfNil(Reading.Value(value))
         return value
     }
 
-    package init(created: Date, responseMetadata: Data?, mark: BytesMark? = nil) {
-        (self.created, self.responseMetadata, self.mark) = (created, responseMetadata, mark)
-    }
-
-    init(_ entry: DiskCache.Entry) {
-        self.init(created: entry.created, responseMetadata: entry.responseMetadata, mark: entry.mark)
-    }
-}
-
-/// Stored bytes, and what is known about them.
-package struct StoredImage: Sendable {
-    /// The key of the original, of a variant, or of an alternate.
-    let key: ImageCacheKey
-    package let watch: Watch
-    private let imageRecord: ImageRecord
-    package let data: Data
-    package let record: StoredRecord
-    package let expiration: CacheExpiration?
-
-    init(_ result: ImageCacheResult, data: Data, for key: ImageCacheKey, _ watch: Watch) {
-        (self.key, self.watch, self.data) = (key, watch, data)
-        imageRecord = ImageRecord(result.attributes.extendedData)
-        record = StoredRecord(
-            created: result.created ?? .distantPast, responseMetadata: result.attributes.responseMetadata)
-        expiration = result.attributes.expiration
-    }
-
-    init(_ bytes: ImageCache.StoredBytes, for key: ImageCacheKey, _ watch: Watch) {
-        (self.key, self.watch, data, imageRecord) = (key, watch, bytes.data, bytes.record)
-        record = StoredRecord(created: bytes.created, responseMetadata: bytes.responseMetadata, mark: bytes.mark)
-        expiration = bytes.expires.map { .date($0) }
-    }
-
-    /// The same without the bytes, for what is only to be known about.
-    package var withoutBytes: StoredImage { StoredImage(self, data: Data()) }
-
-    private init(_ other: StoredImage, data: Data) {
-        (key, watch, imageRecord, self.data) = (other.key, other.watch, other.imageRecord, data)
-        (record, expiration) = (other.record, other.expiration)
-    }
+    package var expiration: CacheExpiration? { attributes.expiration }
 
     /// The slot of an alternate; `nil` for others.
     package var slot: Int? { (0..<ImageCacheKey.alternateLimit).first { key.original.alternate($0) == key } }
 
     /// Adds the properties to a decoded image that its bytes do not contain.
-    package func describe(_ image: inout Image) { imageRecord.apply(to: &image) }
+    package func describe(_ image: inout Image) { ImageRecord(attributes.extendedData).apply(to: &image) }
 
-    var attributes: DiskCache.Attributes {
+    /// Returns the attributes with the metadata of another response.
+    func attributes(responseMetadata: Data) -> DiskCache.Attributes {
         DiskCache.Attributes(
-            expiration: expiration ?? .never, extendedData: imageRecord.data,
-            responseMetadata: record.responseMetadata)
+            expiration: expiration ?? .never, extendedData: attributes.extendedData, responseMetadata: responseMetadata)
     }
 }
 
@@ -245,17 +228,6 @@ package enum StoredChange: Sendable {
         ) {
             (self.data, self.responseMetadata) = (data, responseMetadata)
             (self.displaced, self.removedSlots) = (displaced, removedSlots)
-        }
-    }
-}
-
-extension StoredChange.Placement {
-    /// The attributes of the displaced bytes.
-    var displacedAttributes: DiskCache.Attributes? {
-        displaced.map { displaced in
-            var attributes = displaced.stored.attributes
-            attributes.responseMetadata = displaced.responseMetadata
-            return attributes
         }
     }
 }
@@ -309,26 +281,23 @@ extension ImageCache: PipelineCache {
         _ item: DiskCache.Item?, for key: ImageCacheKey, _ watch: Watch, _ alternates: (StoredImage) -> [Int]
     ) -> [StoredImage] {
         guard let item else { return [] }
-        let latest = StoredImage(StoredBytes(item), for: key, watch)
+        let latest = StoredImage(item, for: key, watch)
         return [latest]
             + alternates(latest).compactMap { slot in
                 let other = key.alternate(slot)
-                return disk?.blockingItem(for: other.description).map {
-                    StoredImage(StoredBytes($0), for: other, watch)
-                }
+                return disk?.blockingItem(for: other.description).map { StoredImage($0, for: other, watch) }
             }
     }
 
-    package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
+    package func readAttributes(of key: ImageCacheKey, completion: @escaping @Sendable (ImageCacheResult?) -> Void) {
         guard let disk else { return completion(nil) }
         disk.loadEntry(key.description) { entry in
-            completion(entry.map(StoredRecord.init))
+            completion(entry.map { ImageCacheResult(tier: .disk, attributes: $0.attributes, created: $0.created) })
         }
     }
 
     package func update(_ stored: StoredImage, responseMetadata: Data) {
-        var attributes = stored.attributes
-        attributes.responseMetadata = responseMetadata
+        let attributes = stored.attributes(responseMetadata: responseMetadata)
         let mark = BytesMark(stored.data)
         changes.ifUnchangedOnDisk(since: stored.watch.passage) {
             disk?.update(attributes, of: mark, for: stored.key.description)
@@ -378,9 +347,10 @@ extension ImageCache: PipelineCache {
             let placement = place(blockingRead(key, alternates: alternates))
             return { disk in
                 for slot in placement.removedSlots { disk.remove(for: key.alternate(slot).description) }
-                if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
+                if let (stored, metadata, slot) = placement.displaced {
                     disk.store(
-                        displaced.stored.data, for: key.alternate(displaced.slot).description, attributes: attributes)
+                        stored.data, for: key.alternate(slot).description,
+                        attributes: stored.attributes(responseMetadata: metadata))
                 }
                 disk.store(
                     placement.data, for: key.description,
@@ -408,7 +378,7 @@ extension ImageCache: PipelineCache {
         }
         let watches = [watch(key), watch(key.original)]
         let item = pixels.load(key.description, madeFrom: key.original.description, priority: priority) {
-            completion($0.map { StoredPixels($0, watches) })
+            completion($0.map { StoredPixels(image: $0.image, original: $0.entry, watches: watches) })
         }
         return QueuedTask(item)
     }
@@ -416,7 +386,7 @@ extension ImageCache: PipelineCache {
     package func blockingPixels(of key: ImageCacheKey) -> StoredPixels? {
         let watches = [watch(key), watch(key.original)]
         let found = pixels?.find(key.description, madeFrom: key.original.description)
-        return found.map { StoredPixels($0, watches) }
+        return found.map { StoredPixels(image: $0.image, original: $0.entry, watches: watches) }
     }
 
     package func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey) {
@@ -448,12 +418,5 @@ extension ImageCache: PipelineCache {
 
     package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
         if let disk { disk.submitCompletion(completion) } else { completion() }
-    }
-}
-
-extension StoredPixels {
-    fileprivate init(_ found: (image: Image, entry: DiskCache.Entry), _ watches: [Watch]) {
-        (image, original, self.watches) = (found.image, StoredRecord(found.entry), watches)
-        expiration = found.entry.expires.map { .date($0) }
     }
 }

@@ -24,7 +24,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     private let configuredRevival: ValueRevival<Value>?
     @usableFromInline let expiration: CacheExpiration
     @usableFromInline let valueRelease: ValueRelease
-    /// What the cache does under memory pressure and in the background.
+    /// The settings for memory pressure, the background and the name.
     let configuration: Configuration
     @usableFromInline let upkeep: MemoryUpkeep
 

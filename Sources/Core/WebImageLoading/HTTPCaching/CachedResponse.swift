@@ -10,7 +10,7 @@ internal import WebImageCore
 /// }
 /// ```
 public struct CachedResponse: Sendable, Equatable {
-    /// What tells how long a response is fresh (RFC 9111, 4.2.1).
+    /// The property of a response that tells how long it is fresh (RFC 9111, 4.2.1).
     public enum LifetimeSource: Sendable, CaseIterable {
         /// The directive `max-age`.
         case maxAge
@@ -127,7 +127,7 @@ public struct CachedResponse: Sendable, Equatable {
 
     package var cacheControl: CacheControl { CacheControl(headers) }
 
-    /// What tells how long it is fresh.
+    /// The property of the response that tells how long it is fresh.
     public var lifetimeSource: LifetimeSource { Freshness(of: self, now: responseTime).source }
 
     /// When it becomes stale, or became so.

@@ -203,14 +203,14 @@ enum ResponsePlacement {
     static func of(
         _ response: CachedResponse, _ data: Data, among stored: [StoredImage], requestHeaders: [HTTPHeader]
     ) -> StoredChange.Placement {
-        guard let latest = stored.first, var latestResponse = latest.record.response else {
+        guard let latest = stored.first, var latestResponse = latest.response else {
             return StoredChange.Placement(data: data, responseMetadata: response.encoded)
         }
         var response = response
         var removed: [Int] = []
         var kept: [(slot: Int, date: Date)] = []
         for slot in latestResponse.alternates {
-            guard let other = stored.first(where: { $0.slot == slot })?.record.response,
+            guard let other = stored.first(where: { $0.slot == slot })?.response,
                 response.leavesRoom(for: other, requestHeaders)
             else {
                 removed.append(slot)
@@ -266,14 +266,14 @@ extension PipelineCache {
 
 extension StoredImage {
     func alternates(isEnough: (CachedResponse?) -> Bool) -> [Int] {
-        guard let response = record.response, !response.alternates.isEmpty, !isEnough(response) else { return [] }
+        guard let response, !response.alternates.isEmpty, !isEnough(response) else { return [] }
         return response.alternates
     }
 }
 
 extension [StoredImage] {
-    var responses: [CachedResponse?] { map(\.record.response) }
+    var responses: [CachedResponse?] { map(\.response) }
 
     /// Whether a new response may have to be stored beside one of these.
-    var dependOnRequest: Bool { count > 1 || contains { $0.record.response?.varyingFieldNames.isEmpty == false } }
+    var dependOnRequest: Bool { count > 1 || contains { $0.response?.varyingFieldNames.isEmpty == false } }
 }
