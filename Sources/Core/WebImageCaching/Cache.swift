@@ -35,7 +35,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// The archived values on disk.
     public let disk: DiskCache
     /// Converts values to data and back.
-    package let archiver: CacheArchiver<Value>
+    let archiver: CacheArchiver<Value>
 
     /// Returns the cost of a value in memory, given the value and its length on disk.
     let cost: @Sendable (Value, _ byteCount: Int) -> Int
@@ -125,9 +125,9 @@ public enum CacheTier: Sendable, Hashable {
 /// ```
 public struct CacheArchiver<Value: Sendable>: Sendable {
     /// Converts a value to data. Its errors become ``WebImageError/DiskCacheFailure/archiving(key:message:)``.
-    package var archive: @Sendable (Value) throws -> Data
+    var archive: @Sendable (Value) throws -> Data
     /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
-    package var unarchive: @Sendable (Data) throws -> Value?
+    var unarchive: @Sendable (Data) throws -> Value?
 
     /// Creates an archiver.
     public init(

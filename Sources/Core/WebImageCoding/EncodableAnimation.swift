@@ -84,7 +84,7 @@ public struct EncodableAnimation: Sendable {
     }
 
     /// Appends all frames of `animation`, with their durations.
-    package mutating func append(contentsOf animation: any AnimationSource) {
+    mutating func append(contentsOf animation: any AnimationSource) {
         let source = SharedSource(animation)
         frames += animation.frames.enumerated().map { index, frame in
             Frame(duration: frame.duration, content: .part(of: source, index: index))

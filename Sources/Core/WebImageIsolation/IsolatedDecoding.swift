@@ -37,7 +37,7 @@ public final class IsolatedDecoding: Sendable {
         /// options make it.
         public var timePerImage = Duration.seconds(600)
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
-        package var slowPeriod = Duration.milliseconds(300)
+        var slowPeriod = Duration.milliseconds(300)
         /// Whether a process is started before an image needs it.
         package var keepsProcessReady = false
 
@@ -109,7 +109,7 @@ public final class IsolatedDecoding: Sendable {
     package var slowImageCount: Int { pool.slowImageCount }
 
     /// The number of processes that are being started, also for images that another process has decoded meanwhile; for tests.
-    package var startingCount: Int { pool.state.withLock { $0.starting.count } }
+    var startingCount: Int { pool.state.withLock { $0.starting.count } }
 
     /// Calls `body` after ``slowImageCount`` has grown, on any thread, until the observer is removed.
     package func observeSlowImages(by observer: AnyObject, _ body: @escaping @Sendable () -> Void) {

@@ -41,7 +41,7 @@ extension ImageProcessor {
         to size: TargetSize, color: Color, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
     ) -> Self { resize(to: size, fit: .letterbox(color), filter: filter, allowsUpscaling: allowsUpscaling) }
 
-    package static func resize(
+    static func resize(
         to size: TargetSize, fit: FitMode, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
     ) -> Self { Self(ResizeProcessor(to: size, mode: fit, filter: filter, allowsUpscaling: allowsUpscaling)) }
 
@@ -69,7 +69,7 @@ extension ImageProcessor {
         return inset(by: insets, color: color)
     }
 
-    package static func inset(by insets: PointInsets, color: Color = .clear) -> Self {
+    static func inset(by insets: PointInsets, color: Color = .clear) -> Self {
         Self(InsetProcessor(insets: insets, color: color))
     }
 
@@ -106,7 +106,7 @@ extension ImageProcessor {
         rotate(clockwise: .degrees(degrees), keepsSize: keepsSize)
     }
 
-    package static func rotate(clockwise angle: Angle, keepsSize: Bool = false) -> Self {
+    static func rotate(clockwise angle: Angle, keepsSize: Bool = false) -> Self {
         Self(RotateProcessor(clockwise: angle, keepsSize: keepsSize))
     }
 

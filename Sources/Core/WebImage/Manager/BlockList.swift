@@ -72,7 +72,7 @@ extension WebImageError {
     ///
     /// `false` for a cancellation, a timeout, a failed or refused connection, server errors (5xx, 408, 425, 429), a
     /// cache miss, and errors of this machine.
-    package var isLasting: Bool {
+    var isLasting: Bool {
         switch self {
         case .invalidRequest(.unsupportedMethod, _), .invalidRequest(.invalidProxy, _): false
         case .invalidResponse(.truncated, _), .invalidResponse(.refused, _), .invalidResponse(.decryption, _): false

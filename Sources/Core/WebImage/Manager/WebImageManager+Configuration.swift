@@ -42,30 +42,30 @@ extension WebImageManager {
         public var allowsDamage = false
         /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the
         /// manager.
-        package var callbackQueue: (any CallbackQueue)?
+        var callbackQueue: (any CallbackQueue)?
         /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default,
         /// reports each piece. The beginning and the end are always reported. If the length is unknown, each piece is
         /// reported.
         public var minimumProgressInterval = 0.0
         /// Where bodies are stored while they arrive and afterwards: in memory up to 8 MiB, otherwise in a temporary
         /// file. Bytes that a loader reads from this machine's disk always stay in memory.
-        package var bodyStorage = BodyStorage()
+        var bodyStorage = BodyStorage()
         /// Whether the bytes of interrupted transfers are stored in the disk cache's directory, so that the next load
         /// resumes them, also after a restart of the program; `true` by default. Transfers of requests that do not
         /// store originals are not stored.
         public var resumesTransfers = true
 
         /// Tells whether there is a network, for requests that wait for one; by default from the kernel's routes.
-        package var connectivity: any ConnectivityMonitor {
+        var connectivity: any ConnectivityMonitor {
             get { environment.connectivity }
             set { environment.connectivity = newValue }
         }
         /// How long one load may wait for a network in total; 5 minutes by default.
-        package var connectivityTimeLimit: Duration {
+        var connectivityTimeLimit: Duration {
             get { environment.connectivityTimeLimit }
             set { environment.connectivityTimeLimit = newValue }
         }
-        package var environment = LoadEnvironment()
+        var environment = LoadEnvironment()
         /// Tells whether the network is metered.
         package var network = MeteredNetwork.shared
         /// The clock for the age of stored responses. Tests can set it.
@@ -94,7 +94,7 @@ extension WebImageManager {
         public var harmlessHeaders = HarmlessHeaders.standard
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
         /// preview of a larger; `true` by default.
-        package var reusesVariants = true
+        var reusesVariants = true
         /// Whether stored responses answer requests of several users: with ``CachePolicy/http``, those for one user
         /// (`Cache-Control: private`) are neither stored nor used, and `s-maxage` counts. `false` by default, and `true` in ``server``.
         public var servesSeveralUsers = false

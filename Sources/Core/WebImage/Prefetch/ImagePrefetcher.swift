@@ -17,14 +17,14 @@ public import WebImageCore
 /// called from any thread.
 public final class ImagePrefetcher: Sendable {
     /// Where a prefetcher puts images.
-    package enum Destination: Sendable, Hashable {
+    enum Destination: Sendable, Hashable {
         /// Only on disk. Files are loaded, but not decoded (``WebImageOptions/ignoreDecoding``).
         case disk
         /// On disk, and decoded in memory.
         case memory
     }
 
-    package let destination: Destination
+    let destination: Destination
     private let priority: LoadPriority
     private let manager: WebImageManager
     private let callbackQueue: any CallbackQueue

@@ -208,7 +208,7 @@ public struct WebImageRequest: Sendable {
 extension WebImageRequest {
     /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at
     /// sign may be written as `%40`.
-    package var impliedScale: Double { address.scale }
+    var impliedScale: Double { address.scale }
 
     /// The scale of the result.
     var resolvedScale: Double { chosenScale ?? impliedScale }

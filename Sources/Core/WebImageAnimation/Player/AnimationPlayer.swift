@@ -36,7 +36,7 @@ public final class AnimationPlayer: Sendable {
         /// full duration, and the animation takes longer.
         public var dropsLateFrames: Bool
         /// The size to decode frames at, in pixels; `nil`, the default, for full size. Frames are never enlarged.
-        package var thumbnail: Thumbnail?
+        var thumbnail: Thumbnail?
         /// Processes each frame; `nil` by default. An error is reported for the frame, which is not shown.
         public var processor: ImageProcessor?
         /// Whether all frames are decoded as soon as the player is visible, if they fit in memory; `false` by default.
@@ -47,7 +47,7 @@ public final class AnimationPlayer: Sendable {
         /// long as the player.
         public var releasesFramesWhenStopped = false
         /// Whether it only shows the first frame; `false` by default.
-        package var showsFirstFrameOnly = false
+        var showsFirstFrameOnly = false
 
         /// Makes a configuration.
         public init(

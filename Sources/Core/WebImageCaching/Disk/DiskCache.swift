@@ -3,7 +3,7 @@ public import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 internal import WebImageCoding
-package import WebImageCore
+internal import WebImageCore
 
 /// A cache of data on disk, by key. The least recently used entries are removed first.
 ///
@@ -139,7 +139,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Returns: the waiting work. If its `cancel()` returns `true`, `body` is never called.
     @discardableResult
-    package func onReadingThread(priority: LoadPriority, _ body: @escaping @Sendable () -> Void) -> WorkItem {
+    func onReadingThread(priority: LoadPriority, _ body: @escaping @Sendable () -> Void) -> WorkItem {
         openOnce()
         return queue.submit(priority: priority, body)
     }
@@ -338,7 +338,7 @@ public final class DiskCache: Sendable {
     ///   - attributes: replace all old ones, including those that are `nil` here. Attributes that are too large change
     ///     nothing.
     ///   - completion: called on a thread of the disk pool when the attributes are on disk, or could not be stored.
-    package func update(
+    func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
         update(attributes, of: nil, for: key, completion: completion)

@@ -32,7 +32,7 @@ public final class ImageCache: ImageCaching {
     /// Variants as pixels on disk; `nil` without ``disk``, or if the limit is 0.
     let pixels: PixelCache?
     /// The configuration, which is constant.
-    package let configuration: Configuration
+    let configuration: Configuration
 
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
@@ -86,16 +86,16 @@ public final class ImageCache: ImageCaching {
     /// ```
     public struct Configuration: Sendable {
         /// Decodes bytes from disk, and encodes images without bytes.
-        package var codecs: CodecRegistry
+        var codecs: CodecRegistry
         /// The limits for decoding.
-        package var decodingLimits: DecodingLimits
+        var decodingLimits: DecodingLimits
         /// Whether queries decode; `false` overrides the argument of a query.
         public var decodesForDisplay = true
         /// Whether queries may return animations, and memory holds them; `false` overrides
         /// the argument of a query.
         public var allowsAnimated = true
         /// Read-only files that are searched, in order, for images that are not on disk.
-        package var bundled: [BundledImages] = []
+        var bundled: [BundledImages] = []
         /// Returns the path of a read-only file for images that are not on disk, such as those that a program contains;
         /// `nil`, the default, or a file that does not exist, is a miss. It is called on a thread of the library or of
         /// a blocking caller. The files are never written, moved or counted.
@@ -121,7 +121,7 @@ public final class ImageCache: ImageCaching {
         public var pixelAgeLimit: Duration?
         /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
         /// of the library or of the caller; the disk cache's handler by default.
-        package var onFailure: (@Sendable (WebImageError) -> Void)?
+        var onFailure: (@Sendable (WebImageError) -> Void)?
 
         /// Creates the default configuration.
         public init(codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default) {
@@ -151,7 +151,7 @@ public final class ImageCache: ImageCaching {
         public static let all: Tiers = [.memory, .disk]
 
         /// The default tiers of an image: all for an original, memory for a variant.
-        package static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
+        static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
     }
 
     func report(_ error: WebImageError) { onFailure(error) }

@@ -58,10 +58,10 @@ extension ImageCacheKey {
     }
 
     /// The maximum number of responses stored in addition to the latest one, if they differ by `Vary`.
-    package static let alternateLimit = 8
+    static let alternateLimit = 8
 
     /// The key of another response for the same original, which `Vary` distinguishes from the latest.
-    package func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }
+    func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }
 
     /// The keys of all other responses for the URL that may be stored, which `Vary` distinguishes from the latest; empty for a key with a
     /// ``variant``.

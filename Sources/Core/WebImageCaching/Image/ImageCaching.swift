@@ -109,7 +109,7 @@ extension ImageCaching {
     public func image(for key: ImageCacheKey) async -> ImageCacheResult? { await image(for: key, in: .all) }
 
     /// Like ``image(for:in:)``, with options. Custom caches know none, so they apply to the result.
-    package func image(
+    func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
         switch self {

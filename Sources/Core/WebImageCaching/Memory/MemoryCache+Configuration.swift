@@ -25,7 +25,7 @@ extension MemoryCache {
         public var expirationExtension = ExpirationExtension.none
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
-        package var revival: ValueRevival<Value>?
+        var revival: ValueRevival<Value>?
         /// Runs the work that releases values which were removed, replaced or evicted, for example on a queue. `nil`,
         /// the default, releases them on the thread whose call displaced them; after memory pressure or expiration,
         /// this may be a thread of the library.
@@ -36,9 +36,9 @@ extension MemoryCache {
             get { if case .custom(let handler) = valueRelease { handler } else { nil } }
             set { valueRelease = newValue.map(ValueRelease.custom) ?? .caller }
         }
-        package var valueRelease = ValueRelease.caller
+        var valueRelease = ValueRelease.caller
         /// Reports memory pressure. The system by default; `nil`, in tests, for no reports.
-        package var pressureSource: MemoryPressureSource? = .system
+        var pressureSource: MemoryPressureSource? = .system
         /// The share of the cache that a warning of low memory leaves, from 0 to 1: of the total cost or, where entries
         /// cost nothing, of the entries; the most recently used stay. 0.5 by default. A critical report leaves nothing.
         /// With 1, the cache ignores memory pressure.
@@ -64,7 +64,7 @@ extension MemoryCache {
 
 extension MemoryCache.Configuration where Value == Image {
     /// How long decoded images are kept without being used: 12 hours.
-    package static var defaultImageAge: Duration { .seconds(12 * 3_600) }
+    static var defaultImageAge: Duration { .seconds(12 * 3_600) }
 
     /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept
     /// alive. Animated images, and those with ``Image/extendedData``, are not found.

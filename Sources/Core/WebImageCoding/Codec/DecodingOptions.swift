@@ -201,7 +201,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
         try check(animationByteCount: overflows ? .max : byteCount)
     }
 
-    package func check(animationByteCount count: Int) throws(WebImageError) {
+    func check(animationByteCount count: Int) throws(WebImageError) {
         guard count <= animationByteCount else {
             throw .limitExceeded(reason: .animation(byteCount: count, limit: animationByteCount))
         }

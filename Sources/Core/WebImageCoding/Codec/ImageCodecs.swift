@@ -150,7 +150,7 @@ extension ProbingDecoder {
 
 // Custom decoders have none of these.
 extension ImageDecoder {
-    package func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> any ImageDecoder {
+    func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> any ImageDecoder {
         (self as? any ProbingDecoder)?.limited(to: limits, cancellation: cancellation) ?? self
     }
 

@@ -134,7 +134,7 @@ extension DecodingPlan {
 
 extension DecodingOptions {
     /// Returns the encoding to convert colors from: sRGB, so that nothing is converted, if colors are kept.
-    package func source(_ encoding: ColorEncoding) -> ColorEncoding {
+    func source(_ encoding: ColorEncoding) -> ColorEncoding {
         if keepsColors, case .profile(let profile) = encoding, profile.model == .rgb { return .sRGB }
         return encoding
     }

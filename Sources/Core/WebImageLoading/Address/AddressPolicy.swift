@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// The servers that a downloader may connect to, for servers that fetch URLs given by users.
 ///
@@ -30,7 +30,7 @@ package import WebImageCore
 /// Networks are in CIDR notation, such as `10.0.0.0/8` or `fc00::/7`, or single addresses.
 public struct AddressPolicy: Sendable {
     /// The allowed schemes, in lower case; http and https.
-    package var schemes: Set<String> = ["http", "https"]
+    var schemes: Set<String> = ["http", "https"]
     /// The only allowed hosts; `nil`, the default, allows all.
     public var allowedHosts: [String]? { didSet { allowedPatterns = allowedHosts?.map(HostPattern.init) } }
     /// The denied hosts; these take precedence over ``allowedHosts``.
@@ -46,7 +46,7 @@ public struct AddressPolicy: Sendable {
     }
     /// Whether a proxy may look up names; `false`. With `socks4` and `socks5` proxies, this machine looks names up, and
     /// they stay forbidden.
-    package var allowsNamesResolvedByProxy = false
+    var allowsNamesResolvedByProxy = false
 
     private var allowedPatterns: [HostPattern]?
     private var deniedPatterns: [HostPattern] = []
@@ -68,7 +68,7 @@ public struct AddressPolicy: Sendable {
     }()
 
     /// Returns why `url` is forbidden, as far as the URL tells; `nil` for an allowed one.
-    package func blockReason(for url: URL) -> WebImageError.BlockReason? {
+    func blockReason(for url: URL) -> WebImageError.BlockReason? {
         let scheme = url.scheme?.lowercased() ?? ""
         guard schemes.contains(scheme) else { return .scheme(scheme) }
         guard allowedPatterns != nil || !deniedPatterns.isEmpty else { return nil }
@@ -79,7 +79,7 @@ public struct AddressPolicy: Sendable {
     }
 
     /// Returns why connections to `address` are forbidden; `nil` for an allowed one.
-    package func blockReason(for address: IPAddress) -> WebImageError.BlockReason? {
+    func blockReason(for address: IPAddress) -> WebImageError.BlockReason? {
         if allowedRanges.contains(where: { $0.contains(address) }) { return nil }
         let isDenied = deniedRanges.contains { $0.contains(address) }
         let hasDeniedPart = address.embeddedIPv4.contains { blockReason(for: $0) != nil }

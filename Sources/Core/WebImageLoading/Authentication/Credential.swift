@@ -38,7 +38,7 @@ public struct Credential: Sendable, Hashable {
     private init(kind: Kind) { self.kind = kind }
 
     /// The user name; `nil` for a token.
-    package var username: String? {
+    var username: String? {
         if case .password(let username, _) = kind { username } else { nil }
     }
 

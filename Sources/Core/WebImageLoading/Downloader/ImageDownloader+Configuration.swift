@@ -34,7 +34,7 @@ extension ImageDownloader {
         /// limit. Only the start of a load counts, not its redirects and authentication attempts. A retry counts again.
         public var maximumTransfersPerSecond: Double?
         /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
-        package var transferBurst = 25
+        var transferBurst = 25
         /// The time limit for connecting, including name lookup and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
         /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not
@@ -103,7 +103,7 @@ extension ImageDownloader {
         /// length of the body is not announced.
         public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
         /// Where the body is stored for the ``decryptor``, which needs it whole.
-        package var bodyStorage = BodyStorage()
+        var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
         public var maximumRedirects = 10
         /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.

@@ -78,7 +78,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
         if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
     }
 
-    package var credentials: CredentialStorage { environment.credentials }
+    var credentials: CredentialStorage { environment.credentials }
 
     /// The number of loads that run, with a connection or while connecting, and of those that wait.
     package var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }

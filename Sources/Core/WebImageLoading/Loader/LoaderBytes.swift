@@ -39,7 +39,7 @@ public struct LoaderBytes: AsyncSequence, Sendable {
     let session: Session
 
     /// The metrics of the transfer; `nil` until its last piece has arrived, and for loaders without metrics.
-    package var metrics: LoaderMetrics? { session.inbox.metrics }
+    var metrics: LoaderMetrics? { session.inbox.metrics }
 
     /// Continues where the last iterator stopped.
     ///

@@ -41,7 +41,7 @@ public struct RetryFailure: Sendable {
     /// The time since the first attempt at any URL started.
     public var elapsed: Duration
     /// A random number from 0 to 1, for jitter.
-    package var random: Double
+    var random: Double
 
     package init(
         attemptCount: Int, error: WebImageError, isIdempotent: Bool = true, retryAfter: Duration? = nil,
@@ -125,7 +125,7 @@ extension RetryStrategy where Self == RetryPolicy {
 
 extension RetryPolicy {
     /// Returns the longest wait after the attempt with that number.
-    package func backoff(afterAttempt number: Int) -> Duration {
+    func backoff(afterAttempt number: Int) -> Duration {
         guard initialBackoff > .zero, maximumBackoff > .zero else { return .zero }
         var backoff = min(initialBackoff, maximumBackoff)
         // In steps, because a power may be infinite; 64 are enough for any reasonable factor.
@@ -170,7 +170,7 @@ extension WebImageError {
     }
 
     /// Whether the cause may be a missing network, since no server responded.
-    package var mayBeOffline: Bool {
+    var mayBeOffline: Bool {
         switch self {
         case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .invalidResponse(.truncated, _): true
         case .transport: isTransient
@@ -179,7 +179,7 @@ extension WebImageError {
     }
 
     /// Whether another URL may succeed. Problems of the request itself, or of this machine, would recur.
-    package var concernsURL: Bool {
+    var concernsURL: Bool {
         switch self {
         case .timedOut(.total, _, _): false
         case .cancelled, .outOfResources: false

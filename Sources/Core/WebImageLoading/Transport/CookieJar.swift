@@ -14,7 +14,7 @@ public final class CookieJar: Sendable {
     init(transport: any HTTPTransport) { self.transport = transport }
 
     /// Returns all cookies that have not expired.
-    package func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
+    func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
 
     /// Inserts a cookie; it replaces one with the same name, domain and path. A cookie for a whole public suffix is
     /// accepted too.
@@ -40,10 +40,10 @@ public final class CookieJar: Sendable {
         return true
     }
 
-    package func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
+    func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
 
     /// Removes a cookie.
-    package func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
+    func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
 
     /// Removes all cookies.
     public func removeAll() async { await withStore { $0.removeAll() } }

@@ -15,7 +15,7 @@ public import WebImageCore
 /// match, and is marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is
 /// decoded.
 public struct ImageProcessor: Sendable {
-    package let base: any Processor
+    let base: any Processor
 
     package init(_ base: any Processor) { self.base = base }
 
