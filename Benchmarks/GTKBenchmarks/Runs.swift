@@ -101,7 +101,7 @@ import WebImageGTK
         shared = image
         picture.playback.loopCount = 0
         picture.onAnimationEvent = { [weak self] in if case .frame = $0 { self?.shownCount += 1 } }
-        picture.setImage(image.image)
+        picture.image = image.image
         pictures.append(picture)
         return picture.widget
     }
@@ -182,9 +182,9 @@ import WebImageGTK
             let start = ContinuousClock.now
             for (index, picture) in pictures.enumerated() {
                 let image = images[(index + round) % images.count]
-                ApplyQueue.main.enqueue { [weak self] in
+                MainLoop.callbackQueue.enqueue { [weak self] in
                     MainActor.assumeIsolated {
-                        picture.setImage(image)
+                        picture.image = image
                         self?.remainingCount -= 1
                     }
                 }

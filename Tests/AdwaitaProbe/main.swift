@@ -4,9 +4,9 @@ import Glibc
 import GTKObjects
 import WebImageGTK
 
-// Shows images in a window of libadwaita's, dark, and prints what they look like: an image's pixel, a button's
-// states, whether the theme counts as dark, and the scale of an image that is decoded at the view's size. Ends with
-// status 77 where there is no libadwaita or no display.
+// Shows images in a window of libadwaita's, dark, and prints what they look like: an image's pixel, whether an
+// insensitive button draws the image of its normal state, whether the theme counts as dark, and the scale of an image
+// that is decoded at the view's size. Ends with status 77 where there is no libadwaita or no display.
 typealias Function = @convention(c) () -> UnsafeMutableRawPointer?
 typealias Procedure = @convention(c) () -> Void
 typealias SetContent = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
@@ -62,7 +62,9 @@ MainActor.assumeIsolated {
     }
     let pixel = picture.image?.pixels[0, 0] ?? SIMD4(0, 0, 0, 0)
     print("picture \(pixel.x) \(pixel.y) \(pixel.z) \(pixel.w)")
-    print("button \(button.shownStates.image.map { "\($0)" } ?? "none") \(button.image == nil ? "empty" : "shown")")
+    // The button's picture has the size of the image that it draws.
+    let drawn = gtk_picture_get_paintable(OpaquePointer(button.imageWidget)).map(gdk_paintable_get_intrinsic_width) ?? 0
+    print("button \(drawn > 0 ? "drawn" : "blank") \(button.image == nil ? "empty" : "shown")")
     print("dark \(witness.isDark.map(String.init) ?? "unknown")")
     print("scale \(picture.image?.scale ?? 0)")
     waiting.cancelCurrentRequest()

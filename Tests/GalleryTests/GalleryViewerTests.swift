@@ -116,7 +116,7 @@ final class GalleryViewerTests: GTKTestCase {
             var thumbnail: Image?
             fixture.session.manager.load(
                 WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 40, height: 40))),
-                callbackQueue: ApplyQueue.main
+                callbackQueue: MainLoop.callbackQueue
             ) { result in MainActor.assumeIsolated { thumbnail = try? result.get().image } }
             fixture.answer(url, with: file)
             pump("the thumbnail") { thumbnail?.width == 40 }

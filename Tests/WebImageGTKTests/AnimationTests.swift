@@ -16,7 +16,7 @@ final class PictureAnimationTests: GTKTestCase {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
             let animation = TestAnimation(colors)
-            picture.setImage(try animation.image())
+            picture.image = try animation.image()
             XCTAssertEqual(picture.player?.status, .playing)
             XCTAssertEqual(picture.player?.isVisible, false)
             window.show(picture)
@@ -35,7 +35,7 @@ final class PictureAnimationTests: GTKTestCase {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             pump("the second frame") { picture.player?.currentFrameIndex == 1 }
             gtk_widget_set_visible(picture.widget, gboolean(0))
             XCTAssertEqual(picture.player?.isVisible, false)
@@ -69,7 +69,7 @@ final class PictureAnimationTests: GTKTestCase {
                 }
                 count += 1
             }
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             pump("ten frames") { count > 10 }
             XCTAssertEqual(phases, [1])
         }
@@ -81,7 +81,7 @@ final class PictureAnimationTests: GTKTestCase {
             defer { window.close() }
             window.show(picture)
             picture.autoplay = false
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             XCTAssertEqual(picture.player?.status, .stopped)
             picture.player?.play()
             pump("a frame") { drawnPixel(of: picture) == Swatch.green.pixel }
@@ -89,10 +89,10 @@ final class PictureAnimationTests: GTKTestCase {
             setAnimations(false)
             defer { setAnimations(true) }
             (picture.autoplay, picture.autoplayFollowsSettings) = (true, true)
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             XCTAssertEqual(picture.player?.status, .stopped)
             picture.autoplayFollowsSettings = false
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             XCTAssertEqual(picture.player?.status, .playing)
         }
     }
@@ -102,7 +102,7 @@ final class PictureAnimationTests: GTKTestCase {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
-            picture.setImage(try TestAnimation(colors).image())
+            picture.image = try TestAnimation(colors).image()
             picture.player?.pause()
             XCTAssertNotEqual(picture.player?.status, .playing)
             picture.player?.seek(toFrame: 2)
@@ -122,7 +122,7 @@ final class PictureAnimationTests: GTKTestCase {
             let pictures = (0..<20).map { _ in WebPicture() }
             for picture in pictures {
                 window.show(picture)
-                picture.setImage(image)
+                picture.image = image
             }
             pump("a loop of each") { pictures.allSatisfy { $0.player?.completedLoopCount ?? 0 > 0 } }
             // The poster is the first frame.
@@ -136,10 +136,10 @@ final class PictureAnimationTests: GTKTestCase {
             defer { window.close() }
             window.show(picture)
             let identity = AnimationIdentity()
-            picture.setImage(try TestAnimation([.red, .green], identity: identity, isComplete: false).image())
+            picture.image = try TestAnimation([.red, .green], identity: identity, isComplete: false).image()
             let player = picture.player
             pump("the end of what is there") { player?.isWaiting == true && player?.currentFrameIndex == 1 }
-            picture.setImage(try TestAnimation(colors, identity: identity).image())
+            picture.image = try TestAnimation(colors, identity: identity).image()
             XCTAssertTrue(picture.player === player)
             pump("the new frame") { drawnPixel(of: picture) == Swatch.blue.pixel }
         }
@@ -150,9 +150,9 @@ final class PictureAnimationTests: GTKTestCase {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
-            picture.setImage(try TestAnimation([.green, .blue]).image())
+            picture.image = try TestAnimation([.green, .blue]).image()
             weak let player = picture.player
-            picture.setImage(try Swatch.red.image())
+            picture.image = try Swatch.red.image()
             XCTAssertNil(picture.player)
             pump("the player's end") { player == nil }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
@@ -176,7 +176,7 @@ final class PictureAnimationTests: GTKTestCase {
             var isFinished = false
             picture.onAnimationEvent = { if case .finished = $0 { isFinished = true } }
             picture.playback.loopCount = 2
-            picture.setImage(try TestAnimation(colors, frameDuration: 0.01).image())
+            picture.image = try TestAnimation(colors, frameDuration: 0.01).image()
             pump("the end") { isFinished }
             XCTAssertEqual(picture.player?.completedLoopCount, 2)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
@@ -187,8 +187,8 @@ final class PictureAnimationTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
-            picture.setImage(try Image(color: .white, size: PointSize(width: 4, height: 4)))
-            picture.highlighted.setImage(try TestAnimation(colors).image())
+            picture.image = try Image(color: .white, size: PointSize(width: 4, height: 4))
+            picture.highlighted.set(try TestAnimation(colors).image())
             window.show(picture)
             XCTAssertNil(picture.player)
             picture.isHighlighted = true

@@ -138,7 +138,7 @@ final class AdwaitaTests: GTKTestCase {
         let run = try ProgramRun("AdwaitaProbe")
         try XCTSkipIf(run.exitStatus == 77, "no libadwaita: install libadwaita-1-0")
         XCTAssertEqual(run.exitStatus, 0, run.errors)
-        XCTAssertEqual(run.output, "picture 255 0 0 255\nbutton normal shown\ndark true\nscale 1.0\n")
+        XCTAssertEqual(run.output, "picture 255 0 0 255\nbutton drawn shown\ndark true\nscale 1.0\n")
     }
 }
 

@@ -26,7 +26,7 @@
                     picture.onAnimationEvent = { event in
                         if case .loopEnded(let count) = event { events.append("loop \(count)") }
                     }
-                    picture.setImage(try registry.decode(data))
+                    picture.image = try registry.decode(data)
                     var seen: Set<SIMD4<UInt8>> = []
                     pump("the end of \(format.name)") {
                         seen.insert(drawnPixel(of: picture))

@@ -193,11 +193,11 @@ final class FixedSizeTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let picture = WebPicture()
             XCTAssertNil(picture.fixedSize)
-            picture.setImage(try Swatch(red: 9, green: 9, blue: 9, width: 100).image())
+            picture.image = try Swatch(red: 9, green: 9, blue: 9, width: 100).image()
             XCTAssertEqual(naturalSize(of: picture), [100, 50])
             picture.fixedSize = PointSize(width: 29.5, height: 20)
             XCTAssertEqual(naturalSize(of: picture), [30, 20])
-            picture.setImage(try Swatch(red: 9, green: 9, blue: 9, width: 200).image())
+            picture.image = try Swatch(red: 9, green: 9, blue: 9, width: 200).image()
             XCTAssertEqual(naturalSize(of: picture), [30, 20])
             picture.fixedSize = PointSize(width: -5, height: .infinity)
             XCTAssertEqual(naturalSize(of: picture), [16, 16], "as of a GtkPicture without any")
@@ -211,7 +211,7 @@ final class FixedSizeTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let picture = WebPicture()
             picture.fixedSize = PointSize(width: 40, height: 40)
-            picture.setImage(try Swatch(red: 255, green: 0, blue: 0, width: 80).image())
+            picture.image = try Swatch(red: 255, green: 0, blue: 0, width: 80).image()
             @MainActor func pixels() -> [SIMD4<UInt8>] {
                 let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 40, height: 40)
                 return [drawing[20, 5], drawing[20, 20], drawing[20, 34]]
@@ -253,7 +253,7 @@ final class NaturalSizeTests: GTKTestCase {
             let picture = WebPicture()
             picture.naturalSize = PointSize(width: 60, height: 30)
             XCTAssertEqual(naturalSize(of: picture), [60, 30])
-            picture.setImage(try Swatch(red: 9, green: 9, blue: 9, width: 200).image())
+            picture.image = try Swatch(red: 9, green: 9, blue: 9, width: 200).image()
             XCTAssertEqual(naturalSize(of: picture), [60, 30])
             picture.fixedSize = PointSize(width: 8, height: 8)
             XCTAssertEqual(naturalSize(of: picture), [8, 8], "the fixed size takes precedence")
@@ -285,7 +285,7 @@ final class NaturalSizeTests: GTKTestCase {
             let picture = WebPicture()
             picture.naturalSize = PointSize(width: 40, height: 40)
             picture.contentMode = .scaleAspectFill
-            picture.setImage(try Swatch(red: 255, green: 0, blue: 0, width: 80).image())
+            picture.image = try Swatch(red: 255, green: 0, blue: 0, width: 80).image()
             let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 40, height: 40)
             XCTAssertEqual([drawing[20, 1], drawing[20, 38]], [Swatch.red.pixel, Swatch.red.pixel])
             destroyUnparented(picture)
@@ -315,7 +315,7 @@ final class ContentModeTests: GTKTestCase {
                     bytes.storeBytes(of: swatch.pixel, toByteOffset: index * 4, as: SIMD4<UInt8>.self)
                 }
             }
-            picture.setImage(Image(pixels: pixels.freeze(isOpaque: true)))
+            picture.image = Image(pixels: pixels.freeze(isOpaque: true))
             for align in [gtk_widget_set_halign, gtk_widget_set_valign] { align(picture.widget, GTK_ALIGN_CENTER) }
             gtk_widget_set_size_request(picture.widget, 60, 60)
             XCTAssertEqual(picture.contentMode, .scaleAspectFit)

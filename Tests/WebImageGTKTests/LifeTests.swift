@@ -346,7 +346,7 @@ final class OffscreenReleaseTests: GTKTestCase {
             let (window, picture) = (TestWindow(), makePicture())
             defer { window.close() }
             window.show(picture)
-            picture.setImage(try Swatch.red.image())
+            picture.image = try Swatch.red.image()
             gtk_widget_set_visible(picture.widget, gboolean(0))
             pumpUntilIdle()
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)

@@ -154,7 +154,7 @@ final class WebPaintableTests: GTKTestCase {
     func testPlaysWhileItIsDrawn() throws {
         try MainActor.assumeIsolated {
             let paintable = WebPaintable()
-            paintable.setImage(try TestAnimation([.red, .green, .blue]).image())
+            paintable.image = try TestAnimation([.red, .green, .blue]).image()
             XCTAssertEqual(paintable.player?.isVisible, false)
             var seen: Set<SIMD4<UInt8>> = []
             pump("all frames") {
@@ -205,7 +205,7 @@ final class WebPaintableTests: GTKTestCase {
     func testHasAContentMode() throws {
         try MainActor.assumeIsolated {
             let paintable = WebPaintable()
-            paintable.setImage(try Swatch(red: 255, green: 0, blue: 0, width: 4).image())
+            paintable.image = try Swatch(red: 255, green: 0, blue: 0, width: 4).image()
             // 4 by 2 points in 8 by 8.
             let expectations: [(ImageContentMode, inside: (Int, Int), outside: (Int, Int)?)] = [
                 (.scaleToFill, (0, 0), nil), (.scaleAspectFill, (0, 0), nil), (.scaleAspectFit, (0, 3), (0, 0)),
@@ -272,7 +272,7 @@ final class TextureTests: XCTestCase {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
             let blue = try Image(color: Color(red: 0, green: 0, blue: 1), size: PointSize(width: 20, height: 19))
-            picture.setImage(try blue.processed(by: [.inset(top: -1, color: Color(red: 1, green: 0, blue: 0))]))
+            picture.image = try blue.processed(by: [.inset(top: -1, color: Color(red: 1, green: 0, blue: 0))])
             gtk_widget_set_size_request(picture.widget, 200, 200)
             window.show(picture)
             pump("the layout") { gtk_widget_get_width(picture.widget) == 200 }

@@ -126,7 +126,7 @@ final class PicturePreviewTests: GTKTestCase {
             slot.loadDidPreview(slot.sentinel, try rows(4))
             XCTAssertEqual(pixels(), [Swatch.blue.pixel, Swatch.green.pixel, Swatch.green.pixel])
             // Not over the image of another URL.
-            picture.setImage(try Swatch.red.image())
+            picture.image = try Swatch.red.image()
             picture.setImage(try fixture.url("3"), options: .ignorePlaceholder, manager: fixture.manager)
             slot.loadDidPreview(slot.sentinel, try rows(4))
             XCTAssertEqual(pixels()[2].w, 0)

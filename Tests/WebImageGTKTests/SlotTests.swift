@@ -61,7 +61,7 @@ final class ImageSlotTests: GTKTestCase {
             window.close()
             pump("the cancel") { outcomes.errors == [.cancelled] }
             slot.setImage(url, manager: fixture.manager)
-            slot.setImage(try Swatch.red.image())
+            slot.set(try Swatch.red.image())
             pumpUntilIdle()
             XCTAssertEqual(callCount, 1)
             XCTAssertNil(slot.image)

@@ -150,7 +150,7 @@ final class WebMarkerTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let (map, marker) = (TestMap(), makeMarker())
             defer { map.close() }
-            marker.setImage(try Swatch.red.image())
+            marker.image = try Swatch.red.image()
             map.show(marker)
             marker.setLocation(latitude: 45.5, longitude: 9)
             let middle = map.point(latitude: 45.5, longitude: 9)
@@ -165,7 +165,7 @@ final class WebMarkerTests: GTKTestCase {
             let (map, marker) = (TestMap(), makeMarker())
             defer { map.close() }
             map.show(marker)
-            marker.setImage(try TestAnimation([.red, .green, .blue]).image())
+            marker.image = try TestAnimation([.red, .green, .blue]).image()
             XCTAssertEqual(marker.player?.status, .playing)
             var seen: Set<SIMD4<UInt8>> = []
             pump("each frame") {

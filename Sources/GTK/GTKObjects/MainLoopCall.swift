@@ -1,4 +1,4 @@
-package import CWebImageGTK
+public import CWebImageGTK
 
 /// Calls a function once, later, on the main thread. Releasing this object cancels the call.
 @MainActor public final class MainLoopCall {
@@ -22,7 +22,7 @@ package import CWebImageGTK
     ///
     /// - Parameter time: the time in microseconds, as from `g_get_monotonic_time`. Calls for the same time run in the
     ///   same turn of the loop.
-    package static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+    public static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { function, data in
             let source = g_timeout_source_new(0)
             defer { g_source_unref(source) }

@@ -129,7 +129,7 @@ extension ObjectPointer {
     }
 
     /// Calls `body` whenever the object, a `GtkGestureClick`, recognizes a click or tap.
-    @MainActor package func onClick(_ body: @escaping @MainActor () -> Void) {
+    @MainActor public func onClick(_ body: @escaping @MainActor () -> Void) {
         let trampoline: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
             SignalHandler<() -> Void>.with(data) { $0() }
         }
@@ -168,7 +168,7 @@ extension ObjectPointer {
     @MainActor public func setAccessibleLabel(_ label: String?) { setAccessible(GTK_ACCESSIBLE_PROPERTY_LABEL, label) }
 
     /// Sets a text for assistive technologies; `nil` removes it.
-    @MainActor package func setAccessible(_ property: GtkAccessibleProperty, _ text: String?) {
+    @MainActor public func setAccessible(_ property: GtkAccessibleProperty, _ text: String?) {
         guard let text else { return gtk_accessible_reset_property(opaque, property) }
         var property = property
         var value = GValue()

@@ -87,7 +87,7 @@ public struct DrawingContext: ~Copyable {
     /// Rotates later drawing around the origin, clockwise; a full turn is 360 degrees.
     public func rotate(degrees: Double) { rotate(by: .degrees(degrees)) }
 
-    package func rotate(by angle: Angle) {
+    func rotate(by angle: Angle) {
         guard isIntact, check(angle.radians, "angle") else { return }
         cairo_rotate(cairo, angle.radians)
     }

@@ -12,14 +12,14 @@ package import WebImageProcessing
 ///
 /// Numbers that are not finite, or far outside the image, cause an error when the path is drawn.
 public struct Path: Sendable, Equatable {
-    package enum Element: Sendable, Equatable {
+    enum Element: Sendable, Equatable {
         case move(to: Point)
         case line(to: Point)
         case curve(to: Point, control1: Point, control2: Point)
         case close
     }
 
-    package private(set) var elements: [Element] = []
+    private(set) var elements: [Element] = []
 
     /// Creates an empty path.
     public init() {}
@@ -134,7 +134,7 @@ extension Path {
         center: Point, radius: Double, fromDegrees start: Double, toDegrees end: Double, isClockwise: Bool = true
     ) { arc(center: center, radius: radius, from: .degrees(start), to: .degrees(end), isClockwise: isClockwise) }
 
-    package mutating func arc(
+    mutating func arc(
         center: Point, radius: Double, from start: Angle, to end: Angle, isClockwise: Bool = true
     ) {
         let turn = 2 * Double.pi

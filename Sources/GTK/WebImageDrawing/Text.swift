@@ -2,13 +2,13 @@ internal import CWebImageCairo
 public import WebImageCore
 
 /// A typeface with a size.
-package struct Font: Sendable {
-    package let family: String
-    package let size: Double
-    package var weight: Int
-    package let isItalic: Bool
+struct Font: Sendable {
+    let family: String
+    let size: Double
+    var weight: Int
+    let isItalic: Bool
 
-    package init(_ family: String = "sans-serif", size: Double, weight: Int = 400, isItalic: Bool = false) {
+    init(_ family: String = "sans-serif", size: Double, weight: Int = 400, isItalic: Bool = false) {
         self.family = family
         self.size = size
         self.weight = weight
@@ -72,7 +72,7 @@ public struct StyledText: Sendable {
             alignment: alignment, wrappingWidth: wrappingWidth, lineLimit: lineLimit)
     }
 
-    package init(
+    init(
         _ string: String, font: Font, color: Color = .black, alignment: Alignment = .leading,
         wrappingWidth: Double? = nil, lineLimit: Int? = nil
     ) {

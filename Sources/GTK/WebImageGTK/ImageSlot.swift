@@ -79,7 +79,7 @@ public import WebImage
     /// Returns the content mode of the view, for a slot without its own.
     var defaultContentMode: @MainActor () -> ImageContentMode = { .scaleToFill }
     /// Passes the alternative text to another widget of the view.
-    package var onAlternativeText: (@MainActor (String?) -> Void)?
+    var onAlternativeText: (@MainActor (String?) -> Void)?
     /// Makes the view give its paintable the whole area, which a different content mode requires.
     var takesWholeArea: (@MainActor () -> Void)?
     private(set) var isRetired = false
@@ -157,7 +157,7 @@ public import WebImage
     // MARK: Visibility
 
     /// Whether the slot is the visible one of a view that is on screen.
-    package var isOnScreen: Bool { isOnShow && isViewOnScreen }
+    var isOnScreen: Bool { isOnShow && isViewOnScreen }
 
     /// Whether the view is on screen. It may show another slot.
     var isViewOnScreen: Bool { host?.isVisible == true }

@@ -113,9 +113,6 @@ extension ImageSlotOwner {
                 preview: preview, completion: completion))
     }
 
-    /// Shows an image without loading, and cancels the load in progress. An animation plays.
-    package func setImage(_ image: Image) { imageSlot.set(image) }
-
     /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is
     /// not called again.
     ///

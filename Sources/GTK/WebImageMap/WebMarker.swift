@@ -55,9 +55,7 @@ internal import GTKObjects
         shumate_marker_set_child(marker, picture.widget)
         ownership.begin(with: self)
         picture.releasesImageOffscreen = true
-        picture.imageSlot.onAlternativeText = { [weak self] text in
-            guard let self, !ownership.isWidgetDestroyed else { return }
-            pointer.setAccessibleLabel(text)
+        ObjectPointer(picture.widget).onChange(of: "alternative-text") { [weak self] in self?.alternativeTextDidChange()
         }
         pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
         updateHighlight()
@@ -74,7 +72,7 @@ internal import GTKObjects
 
     private static let key = AssociationKey<WebMarker>("web-image-marker")
 
-    package var widget: UnsafeMutablePointer<GtkWidget> { ObjectPointer(marker).widget }
+    var widget: UnsafeMutablePointer<GtkWidget> { ObjectPointer(marker).widget }
 
     // MARK: Location
 
@@ -122,7 +120,7 @@ internal import GTKObjects
     }
 
     /// The `GtkPicture` in the marker.
-    package var imageWidget: UnsafeMutablePointer<GtkWidget> { picture.widget }
+    var imageWidget: UnsafeMutablePointer<GtkWidget> { picture.widget }
 
     // MARK: Selection
 
@@ -138,12 +136,12 @@ internal import GTKObjects
     public var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
 
     /// - Returns: `false` outside a layer, and if the layer or the marker does not allow selection.
-    @discardableResult package func select() -> Bool {
+    @discardableResult func select() -> Bool {
         guard let layer else { return false }
         return shumate_marker_layer_select_marker(layer, marker) != 0
     }
 
-    package func deselect() {
+    func deselect() {
         if let layer { shumate_marker_layer_unselect_marker(layer, marker) }
     }
 
@@ -163,13 +161,19 @@ internal import GTKObjects
     }
 
     /// As for a picture, plus the keyboard focus, which must be visible.
-    private static let highlightFlags = WebPicture.highlightFlags | GTK_STATE_FLAG_FOCUS_VISIBLE.rawValue
-
     private func updateHighlight() {
-        picture.isHighlighted = isHighlighted || gtk_widget_get_state_flags(widget).rawValue & Self.highlightFlags != 0
+        let flags = gtk_widget_get_state_flags(widget)
+        let hasVisibleFocus = flags.rawValue & GTK_STATE_FLAG_FOCUS_VISIBLE.rawValue != 0
+        picture.isHighlighted = isHighlighted || flags.areHighlighting || hasVisibleFocus
     }
 
     // MARK: Keyboard and accessibility
+
+    private func alternativeTextDidChange() {
+        guard !ownership.isWidgetDestroyed else { return }
+        let text = gtk_picture_get_alternative_text(ObjectPointer(picture.widget).opaque)
+        ObjectPointer(marker).setAccessibleLabel(text.map { String(cString: $0) })
+    }
 
     /// Makes the keys that activate a button act like a click.
     private func addKeys() {

@@ -13,7 +13,7 @@ public import WebImage
     /// progress of the load; `nil` while the length is unknown.
     public internal(set) var progress: Double?
     /// The time of a monotonic clock in seconds.
-    package let time: Double
+    let time: Double
     /// Whether text runs from right to left.
     let isRightToLeft: Bool
     weak var host: ViewHost?
@@ -21,8 +21,8 @@ public import WebImage
     let new: SlotPainter.Content
     let contentMode: ImageContentMode?
 
-    /// Whether the theme is dark: bright text on a dark background.
-    package var isDark: Bool { host?.isDark ?? false }
+    /// Whether the theme of the view is dark: bright text on a dark background. `false` for a paintable without a widget.
+    public var isDark: Bool { host?.isDark ?? false }
 
     var width: Double { size.width }
     var height: Double { size.height }

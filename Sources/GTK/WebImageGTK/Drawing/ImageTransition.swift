@@ -77,7 +77,7 @@ public struct ImageTransition: Sendable {
     static let easeInOut: @Sendable (Double) -> Double = { $0 < 0.5 ? 2 * $0 * $0 : 1 - 2 * (1 - $0) * (1 - $0) }
 
     /// An edge of a view.
-    package enum Edge: Sendable, CaseIterable {
+    enum Edge: Sendable, CaseIterable {
         /// A fixed edge, regardless of the direction of text.
         case left, right, top, bottom
         /// The edge where lines of text start: left, or right for right-to-left text.
@@ -131,7 +131,7 @@ extension ImageTransition {
         from edge: GtkPositionType, duration: Duration = .milliseconds(500)
     ) -> ImageTransition { flip(from: Edge(edge), duration: duration) }
 
-    package static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+    static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (edge, progress) = (edge.resolved(in: frame), frame.progress ?? 1)
             // The old side turns away by a quarter turn. Then the new side turns in from a quarter turn on the other
@@ -150,7 +150,7 @@ extension ImageTransition {
         from edge: GtkPositionType, duration: Duration = .milliseconds(500)
     ) -> ImageTransition { slide(from: Edge(edge), duration: duration) }
 
-    package static func slide(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+    static func slide(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (x, y): (Double, Double) =
                 switch edge.resolved(in: frame) {

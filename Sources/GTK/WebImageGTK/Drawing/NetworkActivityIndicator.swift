@@ -23,12 +23,12 @@ extension ImageIndicator {
 }
 
 /// Turns a `GtkSpinner`, which owns it, during network activity.
-@MainActor package final class NetworkActivityIndicator {
+@MainActor final class NetworkActivityIndicator {
     /// The spinner; `nil` once it is being destroyed.
     private var spinner: ObjectPointer?
     private var reading: Task<Void, Never>?
 
-    @discardableResult package init(_ spinner: UnsafeMutablePointer<GtkWidget>, of activity: NetworkActivity) {
+    @discardableResult init(_ spinner: UnsafeMutablePointer<GtkWidget>, of activity: NetworkActivity) {
         MainLoop.install()
         let pointer = ObjectPointer(spinner)
         self.spinner = pointer
@@ -45,7 +45,7 @@ extension ImageIndicator {
     isolated deinit { reading?.cancel() }
 
     /// Returns the indicator that `spinner` owns; `nil` if there is none.
-    package static func attached(to spinner: UnsafeMutablePointer<GtkWidget>) -> NetworkActivityIndicator? {
+    static func attached(to spinner: UnsafeMutablePointer<GtkWidget>) -> NetworkActivityIndicator? {
         key.value(of: ObjectPointer(spinner))
     }
 

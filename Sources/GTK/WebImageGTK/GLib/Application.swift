@@ -1,10 +1,10 @@
 internal import CWebImageGTK
 internal import GTKObjects
-package import WebImage
+internal import WebImage
 
 /// Trims caches when memory is low or the last window is hidden; see
 /// ``MainLoop/observe(_:managers:onForegroundChange:)``.
-@MainActor package final class ApplicationObserver {
+@MainActor final class ApplicationObserver {
     static let key = AssociationKey<ApplicationObserver>("web-image-application-observer")
 
     private let managers: [WebImageManager]
@@ -15,11 +15,11 @@ package import WebImage
     private var backgroundCall: MainLoopCall?
 
     /// Whether a window is mapped.
-    package private(set) var isInForeground = true
+    private(set) var isInForeground = true
     /// Called after ``isInForeground`` has changed.
-    package var onChange: (@MainActor (_ isInForeground: Bool) -> Void)?
+    var onChange: (@MainActor (_ isInForeground: Bool) -> Void)?
 
-    package init(of application: UnsafeMutableRawPointer, managers: [WebImageManager]) {
+    init(of application: UnsafeMutableRawPointer, managers: [WebImageManager]) {
         self.managers = managers
         self.application = ObjectPointer(application)
         memoryMonitor = g_memory_monitor_dup_default().map { ObjectReference(owning: ObjectPointer($0)) }
@@ -82,7 +82,7 @@ package import WebImage
 
 /// Keeps the program's `GApplication` running, also without a window, such as during a load with
 /// ``WebImage/WebImageOptions/continueInBackground``.
-@MainActor package final class ApplicationHold {
+@MainActor final class ApplicationHold {
     private var application: ObjectReference?
 
     /// Makes managers without their own hook hold the application.
@@ -104,15 +104,15 @@ package import WebImage
         }
     }
 
-    package nonisolated init() {}
+    nonisolated init() {}
 
     /// Holds and retains the application; does nothing if there is none.
-    package func begin() {
+    func begin() {
         application = g_application_get_default().map { ObjectReference(retaining: ObjectPointer($0)) }
         if let application { g_application_hold(application.asApplication) }
     }
 
-    package func end() {
+    func end() {
         if let application { g_application_release(application.asApplication) }
         application = nil
     }

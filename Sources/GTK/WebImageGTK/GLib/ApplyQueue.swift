@@ -12,9 +12,9 @@ internal import WebImage
 ///
 /// Bodies run one at a time. A body that runs a nested main loop, as a modal dialog does, blocks the others until it
 /// returns. Show the dialog and return instead.
-package final class ApplyQueue: CallbackQueue {
+final class ApplyQueue: CallbackQueue {
     /// The queue that all views share.
-    package static let main = ApplyQueue()
+    static let main = ApplyQueue()
 
     private let budget: Duration
     private let now: @Sendable () -> BootTime
@@ -23,7 +23,7 @@ package final class ApplyQueue: CallbackQueue {
     /// - Parameters:
     ///   - budget: how long one turn of the loop starts bodies. 4 ms: a quarter of a frame at 60 Hz.
     ///   - now: the clock, for tests.
-    package init(
+    init(
         budget: Duration = .milliseconds(4),
         now: @escaping @Sendable () -> BootTime = { BootTime.now }
     ) {
@@ -32,7 +32,7 @@ package final class ApplyQueue: CallbackQueue {
     }
 
     /// Queues `body` to run on the main thread, under GLib's main loop. Thread-safe.
-    package func enqueue(_ body: @escaping @Sendable () -> Void) {
+    func enqueue(_ body: @escaping @Sendable () -> Void) {
         let time = now()
         let missing = pending.withLock { $0.append(body, at: time) }
         add(missing, timerAfter: Self.patience)

@@ -1,16 +1,16 @@
 internal import CWebImageGTK
 internal import Dispatch
-package import GTKObjects
-package import WebImage
+internal import GTKObjects
+internal import WebImage
 
 /// Follows whether the desktop's network is metered, for the low-data mode of managers.
-@MainActor package final class NetworkObserver {
+@MainActor final class NetworkObserver {
     private let monitor: ObjectReference
     private let network: MeteredNetwork
     private var connection: SignalConnection?
 
     /// - Parameter monitor: a `GNetworkMonitor`, or another object with its property.
-    package init(of monitor: ObjectPointer, for network: MeteredNetwork) {
+    init(of monitor: ObjectPointer, for network: MeteredNetwork) {
         self.monitor = ObjectReference(retaining: monitor)
         self.network = network
         connection = monitor.onChange(of: Self.property) { [weak self] in self?.update() }

@@ -24,7 +24,7 @@ import WebImage
     private let ownership: WidgetOwnership<WebButton>
 
     /// A state of a button. The button shows the image of the first state that applies and has one.
-    package enum State: Sendable, CaseIterable {
+    enum State: Sendable, CaseIterable {
         /// The button is insensitive.
         case disabled
         /// The button is being pressed.
@@ -102,10 +102,10 @@ import WebImage
     public var imageSlot: ImageSlot { imageSlot(for: .normal) }
 
     /// The slot of the image in a state. Its operation key is `image-` and the name of the state.
-    package func imageSlot(for state: State) -> ImageSlot { imageLayer.slot(for: state) }
+    func imageSlot(for state: State) -> ImageSlot { imageLayer.slot(for: state) }
 
     /// The slot of the background in a state. Its operation key is `background-` and the name of the state.
-    package func backgroundSlot(for state: State) -> ImageSlot { backgroundLayer.slot(for: state) }
+    func backgroundSlot(for state: State) -> ImageSlot { backgroundLayer.slot(for: state) }
 
     /// The slot of the image in a state.
     ///
@@ -127,7 +127,7 @@ import WebImage
     public func backgroundSlot(for state: GtkStateFlags) -> ImageSlot { backgroundSlot(for: State(state)) }
 
     /// The states whose image and background are visible, for tests; `nil` if there is none.
-    package var shownStates: (image: State?, background: State?) {
+    var shownStates: (image: State?, background: State?) {
         (imageLayer.shownState, backgroundLayer.shownState)
     }
 
