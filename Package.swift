@@ -306,9 +306,11 @@ if hasViews {
             name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
             cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
         // libwebimage-gtk: classes in C over functions that Swift implements.
-        library(
-            "WebImageGObject",
-            ["WebImageGTK", "GTKObjects", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
+        .target(
+            name: "WebImageGObject",
+            dependencies: [
+                "WebImageGTK", "GTKObjects", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK",
+            ], packageAccess: false, swiftSettings: settings),
         system(
             "CWebImageAdwaita", ["libadwaita-1-dev"],
             flags("libadwaita-1", header: "libadwaita-1/adwaita.h", folders: ["adwaita", "gtk", "pango"])),

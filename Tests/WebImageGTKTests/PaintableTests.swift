@@ -248,6 +248,22 @@ final class TextureTests: XCTestCase {
         }
     }
 
+    func testIsMadeOnAnotherThreadForOneUserAlone() throws {
+        let image = try Swatch.green.image()
+        let isMade = DispatchSemaphore(value: 0)
+        nonisolated(unsafe) var made: OpaquePointer?
+        Thread.detachNewThread {
+            made = image.makeUnsharedTexture()
+            isMade.signal()
+        }
+        isMade.wait()
+        try MainActor.assumeIsolated {
+            let texture = ObjectReference(owning: ObjectPointer(try XCTUnwrap(made)))
+            XCTAssertNotEqual(Texture.of(image.pixels).pointer, texture.pointer)
+            XCTAssertEqual(Rendering(of: texture.pointer.opaque, width: 4, height: 4)[2, 2], Swatch.green.pixel)
+        }
+    }
+
     func testShowsAPartOfAnImagesMemory() throws {
         try MainActor.assumeIsolated {
             let white = try Image(color: .white, size: PointSize(width: 20, height: 20))

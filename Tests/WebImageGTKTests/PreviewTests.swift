@@ -415,6 +415,71 @@ final class FailureTests: GTKTestCase {
         }
     }
 
+    func testAWidgetAroundAPictureTakesTheFocusForIt() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            guard let card = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0) else { return XCTFail("no box") }
+            gtk_box_append(asBox(card), picture.widget)
+            window.add(card)
+            window.present()
+            pump("the map") { picture.imageSlot.isOnScreen }
+            let url = try fixture.url("red")
+            @MainActor func fail() {
+                fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+                pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
+            }
+            @MainActor func focusable() -> [Bool] {
+                [card, picture.widget].map { gtk_widget_get_focusable($0) != 0 }
+            }
+            XCTAssertEqual(picture.retryFocusWidget, picture.widget)
+            picture.retriesOnTap = true
+            picture.setImage(url, manager: fixture.manager)
+            fail()
+            XCTAssertEqual(focusable(), [false, true])
+
+            picture.retryFocusWidget = card
+            XCTAssertEqual(picture.retryFocusWidget, card)
+            XCTAssertEqual(focusable(), [true, false])
+            XCTAssertFalse(ObjectPointer(picture.widget).press(GDK_KEY_Return))
+            XCTAssertEqual(ObjectPointer(picture.widget).controllers(gtk_gesture_click_get_type()).count, 1)
+            XCTAssertEqual(gtk_widget_grab_focus(card), 1)
+            XCTAssertTrue(ObjectPointer(card).press(GDK_KEY_Return))
+            pump("another load") { fixture.loader.loads.count == 2 }
+            fail()
+
+            picture.retryFocusWidget = picture.widget
+            XCTAssertEqual(focusable(), [false, true])
+            XCTAssertFalse(ObjectPointer(card).press(GDK_KEY_Return))
+            picture.retryFocusWidget = card
+            // The picture outlives the card.
+            let reference = ObjectReference(retaining: ObjectPointer(picture.widget))
+            gtk_box_remove(asBox(card), picture.widget)
+            gtk_box_remove(asBox(window.box), card)
+            pump("the end of the card") { picture.retryFocusWidget == picture.widget }
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 1)
+            withExtendedLifetime(reference) {}
+        }
+    }
+
+    func testAPictureLeavesTheFocusOfTheWidgetAroundItAtItsEnd() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.retryFocusWidget = window.box
+            picture.retriesOnTap = true
+            window.show(picture)
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
+            XCTAssertEqual(gtk_widget_get_focusable(window.box), 1)
+            gtk_box_remove(asBox(window.box), picture.widget)
+            XCTAssertEqual(gtk_widget_get_focusable(window.box), 0)
+            XCTAssertEqual(ObjectPointer(window.box).controllers(gtk_shortcut_controller_get_type()).count, 0)
+        }
+    }
+
     func testAFailedPictureWithTheFocusHasAnOutline() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())

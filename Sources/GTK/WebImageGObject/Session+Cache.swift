@@ -1,13 +1,14 @@
 internal import CWebImageGObject
 internal import CWebImageGTK
 internal import WebImage
+internal import WebImageGTK
 
 @c @implementation
 func webimage_bridge_session_cached(
     _ session: OpaquePointer, _ request: UnsafePointer<WebImageBridgeRequest>
 ) -> OpaquePointer? {
     guard let request = try? WebImageRequest(request.pointee) else { return nil }
-    return Session.of(session).manager.cachedImage(for: request)?.newTexture()
+    return Session.of(session).manager.cachedImage(for: request)?.makeUnsharedTexture()
 }
 
 @c @implementation

@@ -2,6 +2,7 @@ internal import CWebImageGObject
 internal import CWebImageGTK
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageGTK
 
 /// A load that C code can cancel.
 final class Load: Handle, Sendable {
@@ -30,7 +31,7 @@ func webimage_bridge_session_load(
     do throws(WebImageError) {
         let operation = Session.of(session).manager.load(try WebImageRequest(request.pointee)) { result in
             switch result {
-            case .success(let response): receiver.receive(response.image.newTexture())
+            case .success(let response): receiver.receive(response.image.makeUnsharedTexture())
             case .failure(let error): receiver.receive(error)
             }
         }

@@ -16,7 +16,7 @@ internal import WebImageGTK
     init(picture: OpaquePointer?, onChange: @escaping @MainActor () -> Void) {
         if let picture {
             let view = WebPicture(wrapping: UnsafeMutablePointer(picture))
-            if let parent = gtk_widget_get_parent(view.widget) { view.setRetryFocus(parent) }
+            if let parent = gtk_widget_get_parent(view.widget) { view.retryFocusWidget = parent }
             owner = view
             paintable = nil
         } else {

@@ -1,9 +1,9 @@
-package import CWebImageGTK
-package import GTKObjects
+internal import CWebImageGTK
+internal import GTKObjects
 public import WebImage
 
 /// Makes GDK textures of pixels. Pixels are not copied, because the texture retains the ``PixelBuffer``.
-@MainActor package enum Texture {
+@MainActor enum Texture {
     /// Returns the texture of `pixels`. Views that show the same pixels at the same time share one texture and its
     /// upload to the graphics card.
     static func of(_ pixels: PixelBuffer) -> ObjectReference {
@@ -25,7 +25,7 @@ public import WebImage
     private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
 
     /// Returns a new texture, which the caller owns. May be called on any thread.
-    package nonisolated static func make(
+    nonisolated static func make(
         _ pixels: PixelBuffer, format: GdkMemoryFormat = GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
     ) -> ObjectPointer {
         let bytes = g_bytes_new_with_free_func(
@@ -81,4 +81,17 @@ extension Image {
         g_object_ref(reference.pointer.address)
         return reference.pointer.opaque
     }
+
+    /// Returns a new `GdkTexture` of the image, on any thread, such as one that saves images. On the main thread use
+    /// ``makeTexture()``, whose textures views share.
+    ///
+    /// ```swift
+    /// let texture = image.makeUnsharedTexture()
+    /// gdk_texture_save_to_png(texture, "/tmp/photo.png")
+    /// g_object_unref(UnsafeMutableRawPointer(texture))
+    /// ```
+    ///
+    /// Pixels are not copied. The caller owns the reference. The last one must be released on the main thread once the
+    /// texture was drawn, and may be released on any thread before.
+    public func makeUnsharedTexture() -> OpaquePointer { Texture.make(pixels).opaque }
 }

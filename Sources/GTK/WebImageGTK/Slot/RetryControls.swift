@@ -14,6 +14,8 @@ internal import GTKObjects
     /// The widget that takes the focus.
     private let focus: ObjectPointer
     private let retry: @MainActor () -> Bool
+    private var controllers: [(widget: ObjectPointer, controller: ObjectPointer)] = []
+    private var stateConnection: SignalConnection?
     /// Whether the widget takes the focus for this reason, and not because the program has set it.
     private var takesFocus = false
 
@@ -28,18 +30,35 @@ internal import GTKObjects
         // Handles the click before a button's gesture, which claims it.
         gtk_event_controller_set_propagation_phase(gesture.opaque, GTK_PHASE_CAPTURE)
         gesture.onClick { [weak self] in _ = self?.retry() }
-        gtk_widget_add_controller(clicked.widget, gesture.opaque)
+        add(gesture, to: clicked)
 
         let shortcuts = ObjectPointer(gtk_shortcut_controller_new())
         for key in Self.keys {
             gtk_shortcut_controller_add_shortcut(shortcuts.opaque, shortcut(for: guint(key)).opaque)
         }
-        gtk_widget_add_controller(focus.widget, shortcuts.opaque)
+        add(shortcuts, to: focus)
 
         let controller = ObjectPointer(gtk_event_controller_focus_new())
         controller.onSignal("leave") { [weak self] in self?.updateFocus() }
-        gtk_widget_add_controller(focus.widget, controller.opaque)
-        focus.onSignal("state-flags-changed") { [weak self] (former: UInt32) in self?.stateDidChange(from: former) }
+        add(controller, to: focus)
+        stateConnection = focus.onSignal("state-flags-changed") { [weak self] (former: UInt32) in
+            self?.stateDidChange(from: former)
+        }
+    }
+
+    private func add(_ controller: ObjectPointer, to widget: ObjectPointer) {
+        gtk_widget_add_controller(widget.widget, controller.opaque)
+        controllers.append((widget, controller))
+    }
+
+    /// Takes the controls from both widgets, which exist.
+    func remove() {
+        isOffered = false
+        if takesFocus { gtk_widget_set_focusable(focus.widget, 0) }
+        for (widget, controller) in controllers { gtk_widget_remove_controller(widget.widget, controller.opaque) }
+        controllers = []
+        if let stateConnection { focus.disconnect(stateConnection) }
+        stateConnection = nil
     }
 
     private func shortcut(for key: guint) -> ObjectPointer {

@@ -38,8 +38,10 @@ internal import WebImage
     private let isBare: Bool
     private var onStateChange: [@MainActor () -> Void] = []
     private var retryControls: RetryControls?
-    /// The widget around this one that takes the focus for another attempt; `nil` for this one.
-    var retryFocus: ObjectPointer?
+    /// The widget around this one that takes the focus for another attempt; `nil` for this one. Not retained.
+    var retryFocus: ObjectPointer? {
+        didSet { if retryFocus != oldValue { retryFocusDidChange() } }
+    }
 
     private init(_ widget: UnsafeMutablePointer<GtkWidget>) {
         self.widget = widget
@@ -90,6 +92,15 @@ internal import WebImage
             }
         }
         retryControls?.isOffered = retriable.contains { if case .failed = $0.state { true } else { false } }
+    }
+
+    private func retryFocusDidChange() {
+        retryControls?.remove()
+        retryControls = nil
+        if let focus = retryFocus {
+            focus.onSignal("destroy") { [weak self] in if self?.retryFocus == focus { self?.retryFocus = nil } }
+        }
+        updateRetryControls()
     }
 
     private func retry() -> Bool {
@@ -175,6 +186,8 @@ internal import WebImage
         for slot in slots.values { slot.retire() }
         slots = [:]
         onStateChange = []
+        // The widget around this one may stay.
+        if retryFocus != nil { retryControls?.remove() }
         retryControls = nil
         widget = nil
     }

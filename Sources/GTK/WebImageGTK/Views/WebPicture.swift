@@ -63,11 +63,23 @@ public import WebImage
         slot.takesWholeArea = { [weak self] in self?.takeWholeArea() }
     }
 
-    /// Has a widget around this one take the focus for another attempt to load, as in a class of its own.
-    package func setRetryFocus(_ widget: UnsafeMutablePointer<GtkWidget>) { host.retryFocus = ObjectPointer(widget) }
+    /// The widget that takes the focus while a load has failed (``ImageSlotOwner/retriesOnTap``): the `GtkPicture` by
+    /// default, or a widget around it, such as a card or a row of a list.
+    ///
+    /// ```swift
+    /// picture.retriesOnTap = true
+    /// picture.retryFocusWidget = row
+    /// ```
+    ///
+    /// Enter and Space start the load again while this widget has the focus. Only the `GtkPicture` draws an outline of
+    /// its own for it. The widget is not retained: when it is destroyed, the `GtkPicture` takes its place.
+    public var retryFocusWidget: UnsafeMutablePointer<GtkWidget> {
+        get { host.retryFocus?.widget ?? widget }
+        set { host.retryFocus = newValue == widget ? nil : ObjectPointer(newValue) }
+    }
 
     /// ``widget`` as the pointer type of `gtk_picture_…` functions.
-    package var picture: OpaquePointer { ObjectPointer(widget).opaque }
+    var picture: OpaquePointer { ObjectPointer(widget).opaque }
 
     /// The `WebPicture` that `widget` owns; `nil` for a widget without one.
     public static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebPicture? {
@@ -105,14 +117,9 @@ public import WebImage
         didSet { updateHighlight() }
     }
 
-    /// The flags of the states that highlight.
-    package static let highlightFlags =
-        GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
-        | GTK_STATE_FLAG_CHECKED.rawValue
-
     private func updateHighlight() {
         guard let highlightedSlot else { return }
-        let isWanted = isHighlighted || host.stateFlags.rawValue & Self.highlightFlags != 0
+        let isWanted = isHighlighted || host.stateFlags.areHighlighting
         let showsIt = isWanted && !highlightedSlot.painter.top.isEmpty
         paintable.painter = showsIt ? highlightedSlot.painter : imageSlot.painter
         imageSlot.isOnShow = !showsIt
