@@ -368,7 +368,9 @@ import WebImageCore
         #expect(cache.statistics == MemoryCacheStatistics())
     }
 
-    @Test(arguments: [(0, []), (0.3, [7, 8, 9]), (1, Array(0..<10)), (-1, []), (.infinity, Array(0..<10))])
+    @Test(
+        arguments: [(0, []), (0.3, [7, 8, 9]), (1, Array(0..<10)), (-1, []), (.infinity, Array(0..<10))]
+            as [(Double, [Int])])
     func keepsAShareInTheBackground(share: Double, kept: [Int]) {
         let calls = LockBox(0)
         let fixture = MemoryCacheFixture<Int, Int> { configuration in

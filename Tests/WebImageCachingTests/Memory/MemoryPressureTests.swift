@@ -33,7 +33,7 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 0 && fixture.cache.totalCost == 0)
     }
 
-    @Test(arguments: [(0, [], []), (0.2, [8, 9], []), (1, Array(0..<10), Array(0..<10))])
+    @Test(arguments: [(0, [], []), (0.2, [8, 9], []), (1, Array(0..<10), Array(0..<10))] as [(Double, [Int], [Int])])
     func keepsAShareUnderPressure(share: Double, afterWarning: [Int], afterCritical: [Int]) {
         let reports = LockBox<[Bool]>([])
         let fixture = MemoryCacheFixture<Int, Int> { configuration in

@@ -32,6 +32,23 @@ import WebImageCore
         #expect(try registry.info(of: data).size == PixelSize(width: 1, height: 1))
     }
 
+    @Test func onlySmallFilesOfThisPackageAreQuick() throws {
+        let registry = CodecRegistry()
+        let (icon, photo) = (try icon(64), try icon(65))
+        #expect(registry.isQuick(toDecode: icon))
+        #expect(!registry.isQuick(toDecode: photo))
+        #expect(!registry.isQuick(toDecode: icon + Data(count: 9_000)))
+        #expect(!registry.isQuick(toDecode: Data(repeating: 0, count: 100)))
+        let dot = try dot()
+        registry.register(PickyDecoder { () throws(WebImageError) in Image(pixels: dot) })
+        #expect(!registry.isQuick(toDecode: icon))
+    }
+
+    private func icon(_ side: Int) throws -> Data {
+        let pixels = try MutablePixelBuffer(width: side, height: 64).freeze(isOpaque: false)
+        return try CodecRegistry().encode(Image(pixels: pixels), as: .png)
+    }
+
     @Test func triesTheNextIfADecoderDoesNotSupportTheFile() throws {
         let registry = CodecRegistry()
         let data = try Fixture("rgb-8.png").data()
@@ -357,22 +374,5 @@ import WebImageCore
         let data = try Fixture(name).data()
         let size = try registry.info(of: data).size
         #expect(try registry.info(of: data.prefix(data.count * 3 / 4)).size == size)
-    }
-
-    @Test func onlySmallFilesOfThisPackageAreQuick() throws {
-        let registry = CodecRegistry()
-        let (icon, photo) = (try icon(64), try icon(65))
-        #expect(registry.isQuick(toDecode: icon))
-        #expect(!registry.isQuick(toDecode: photo))
-        #expect(!registry.isQuick(toDecode: icon + Data(count: 9_000)))
-        #expect(!registry.isQuick(toDecode: Data(repeating: 0, count: 100)))
-        let dot = try dot()
-        registry.register(PickyDecoder { () throws(WebImageError) in Image(pixels: dot) })
-        #expect(!registry.isQuick(toDecode: icon))
-    }
-
-    private func icon(_ side: Int) throws -> Data {
-        let pixels = try MutablePixelBuffer(width: side, height: 64).freeze(isOpaque: false)
-        return try CodecRegistry().encode(Image(pixels: pixels), as: .png)
     }
 }

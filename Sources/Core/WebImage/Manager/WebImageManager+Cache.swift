@@ -103,7 +103,7 @@ extension WebImageManager {
     public var blockedURLs: Set<URL> { blockList.urls }
 
     /// Returns whether `url` is on the block list, for tests.
-    package func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
+    func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
 
     /// Removes a URL from the block list, so that the next request loads it.
     public func unblock(_ url: URL) { blockList.remove(url) }

@@ -61,10 +61,10 @@ package final class FramePool: Sendable {
         package var frameCount: Int
         package var byteCount: Int
         /// Of the canvases on which frames are composed.
-        package var canvasByteCount: Int
+        var canvasByteCount: Int
         /// How often a frame was decoded, with or without success.
         package var decodedFrameCount: Int
-        package var failedFrameCount: Int
+        var failedFrameCount: Int
     }
 
     package var statistics: Statistics {

@@ -89,7 +89,7 @@ package final class FramePools: Sendable {
     }
 
     /// See ``AnimationPlayer/animationByteLimit``.
-    package var poolByteLimit: Int {
+    var poolByteLimit: Int {
         get { state.withLock { $0.poolByteLimit } }
         set {
             state.withLock { $0.poolByteLimit = newValue }

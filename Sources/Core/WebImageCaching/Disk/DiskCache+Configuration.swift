@@ -48,10 +48,10 @@ extension DiskCache {
         /// Verification takes 0.07 µs per KiB (libdeflate's CRC-32). Checksums are always stored. Values from before
         /// the last boot are always verified, since a power failure may have lost their bytes. A damaged value is a
         /// miss, and its entry is removed.
-        package var usesChecksums = true
+        var usesChecksums = true
         /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the
         /// owner can put any files there. Intended for volumes that are shared on purpose.
-        package var allowsForeignDirectory = false
+        var allowsForeignDirectory = false
         /// Called on a thread of the disk pool when the cache cannot be used, once for each cause. By default it prints
         /// a line to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in

@@ -6,19 +6,19 @@ internal import WebImageCore
 /// Read-only image files of a program, for images that its disk cache does not have.
 ///
 /// The files are never written, moved or counted.
-package struct BundledImages: Sendable {
+struct BundledImages: Sendable {
     /// Returns the path of the file that may contain the bytes for a key; `nil` if there is none. The file need not
     /// exist.
     let path: @Sendable (ImageCacheKey) -> String?
 
     /// Creates bundled images from a closure that returns paths. The closure is called for each query that is not
     /// answered by memory or disk, on a thread of the library or of a blocking caller.
-    package init(path: @escaping @Sendable (_ key: ImageCacheKey) -> String?) { self.path = path }
+    init(path: @escaping @Sendable (_ key: ImageCacheKey) -> String?) { self.path = path }
 
     /// The files in `directory`, in the layout of `wget --force-directories`: the file for
     /// `https://example.org/icons/home.png` is `example.org/icons/home.png`. A source that is not a URL, such as
     /// `avatars/3.png`, is used as the path. Only originals are found, and no files outside the directory.
-    package static func directory(_ directory: URL) -> BundledImages {
+    static func directory(_ directory: URL) -> BundledImages {
         let root = directory.path(percentEncoded: false)
         return BundledImages { key in
             guard key.variant == nil, let path = relativePath(for: key.source) else { return nil }

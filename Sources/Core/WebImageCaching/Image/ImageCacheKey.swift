@@ -58,7 +58,7 @@ extension ImageCacheKey {
     }
 
     /// The maximum number of responses stored in addition to the latest one, if they differ by `Vary`.
-    static let alternateLimit = 8
+    package static let alternateLimit = 8
 
     /// The key of another response for the same original, which `Vary` distinguishes from the latest.
     func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }

@@ -193,7 +193,7 @@ public struct ImageCacheResult: Sendable {
 package struct ImageQueryOptions: Sendable, Hashable {
     /// Whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and their header,
     /// and memory is not changed. A hit in memory includes the image in any case.
-    package var decodesForDisplay: Bool
+    var decodesForDisplay: Bool
     /// Whether the image may be animated; `true` by default. If not, it is the first frame, without data.
     package var allowsAnimated: Bool
     /// The priority of reading and decoding. Joined queries use the highest.

@@ -86,18 +86,18 @@ extension MemoryCache.Configuration where Value == Image {
     }
 }
 
-package enum MemoryBudget {
+enum MemoryBudget {
     /// 20 % of the memory available to the process, at most 1 GiB, in bytes.
     ///
     /// The available memory is the machine's, or a lower limit of the process's control group (as in containers).
-    package static func defaultImageCost() -> Int { min(AvailableMemory.totalBytes() / 5, 1 << 30) }
+    static func defaultImageCost() -> Int { min(AvailableMemory.totalBytes() / 5, 1 << 30) }
 }
 
 /// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
-@usableFromInline package struct ValueRevival<Value: Sendable>: Sendable {
+@usableFromInline struct ValueRevival<Value: Sendable>: Sendable {
     /// Makes the reference to a value that is alive elsewhere; `nil` if the argument has the last reference, or if the
     /// value cannot be revived. Called under the cache's lock, so it must not run code of the app.
-    @usableFromInline package let makeReference: @Sendable (inout Value) -> Reference?
+    @usableFromInline let makeReference: @Sendable (inout Value) -> Reference?
     /// Whether the references can win time only in programs with views.
     var needsViews = false
 
@@ -106,12 +106,12 @@ package enum MemoryBudget {
     init(makeReference: @escaping @Sendable (inout Value) -> Reference?) { self.makeReference = makeReference }
 
     /// A weak reference.
-    @usableFromInline package final class Reference: Sendable {
+    @usableFromInline final class Reference: Sendable {
         private weak let object: (any AnyObject & Sendable)?
         // Most closures need nothing but the object. Others take longer to make and to release.
         private let makeValue: @Sendable (any AnyObject & Sendable) -> Value?
 
-        package init(
+        init(
             _ object: any AnyObject & Sendable, _ makeValue: @escaping @Sendable (any AnyObject & Sendable) -> Value?
         ) {
             self.object = object
@@ -125,7 +125,7 @@ package enum MemoryBudget {
 
 extension ValueRevival where Value: AnyObject {
     /// Finds objects that are alive.
-    package static var weak: ValueRevival {
+    static var weak: ValueRevival {
         ValueRevival { value in
             isKnownUniquelyReferenced(&value) ? nil : Reference(value) { unsafeDowncast($0, to: Value.self) }
         }
@@ -142,7 +142,7 @@ extension ValueRevival where Value == Image {
 
     /// Finds images of which there are copies, such as those on screen, or whose pixels are alive, and whose
     /// ``Image/data``, if any, is alive. Animated images and those with ``Image/extendedData`` are not found again.
-    package static var weakPixels: ValueRevival {
+    static var weakPixels: ValueRevival {
         ValueRevival { image in
             let isShared = image.isShared()
             guard isShared || image.hasSharedPixels(), image.animation == nil, image.extendedData == nil else {
@@ -173,7 +173,7 @@ extension ValueRevival where Value == Image {
 /// Where a ``MemoryCache`` releases values that it removes, replaces or evicts; never under a lock.
 ///
 /// This matters for values whose release is expensive, or must happen on a certain thread.
-@usableFromInline package enum ValueRelease: Sendable {
+@usableFromInline enum ValueRelease: Sendable {
     /// On the thread whose call displaced them. After memory pressure, expiration or the trimming of many entries, this
     /// may be a thread of the library. The default, since releasing an image only returns its memory to a pool.
     case caller
@@ -224,7 +224,7 @@ extension ValueRevival where Value == Image {
 
 /// Why an entry left a ``MemoryCache`` without being removed or replaced.
 @usableFromInline
-package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
+enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
     /// All entries together cost more than ``MemoryCache/costLimit``.
     case cost
     /// There were more entries than ``MemoryCache/countLimit``.
@@ -264,7 +264,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     @usableFromInline var weakHits = 0
     @usableFromInline var misses = 0
     @usableFromInline var insertions = 0
-    @usableFromInline package var evictionCounts = EvictionCounts()
+    @usableFromInline var evictionCounts = EvictionCounts()
 
     /// Creates statistics with all counts 0.
     @usableFromInline package init() {}
@@ -276,19 +276,19 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     }
 
     /// A number for each ``EvictionCause``.
-    @usableFromInline package struct EvictionCounts: Sendable, Hashable {
+    @usableFromInline struct EvictionCounts: Sendable, Hashable {
         @usableFromInline var counts = [Int](repeating: 0, count: EvictionCause.allCases.count)
 
         @usableFromInline init() {}
 
         /// The entries evicted for this cause.
         @inlinable
-        package subscript(cause: EvictionCause) -> Int {
+        subscript(cause: EvictionCause) -> Int {
             get { counts[cause.rawValue] }
             set { counts[cause.rawValue] = newValue }
         }
 
         /// The entries evicted for any cause.
-        @usableFromInline package var total: Int { counts.reduce(0, +) }
+        @usableFromInline var total: Int { counts.reduce(0, +) }
     }
 }

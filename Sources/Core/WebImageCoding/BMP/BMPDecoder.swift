@@ -4,12 +4,12 @@ package import WebImageCore
 /// Decodes BMP: 1 to 32 bits a pixel, palettes, masks, runs of 4 and 8 bits, alpha and profiles of the later headers.
 ///
 /// Pixels that runs skip have the first color of the palette. Alpha counts if any pixel has some.
-package struct BMPDecoder: StillDecoder {
-    package init() {}
+struct BMPDecoder: StillDecoder {
+    init() {}
 
-    package var format: ImageFormat { .bmp }
+    var format: ImageFormat { .bmp }
 
-    package func file(_ data: Data, page: Int?) throws(WebImageError) -> BMPFile {
+    func file(_ data: Data, page: Int?) throws(WebImageError) -> BMPFile {
         _ = try format.page(page, of: 1)
         return try BMPFile(data)
     }

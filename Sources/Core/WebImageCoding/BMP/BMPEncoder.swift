@@ -4,12 +4,12 @@ package import WebImageCore
 
 /// Encodes BMP: 24 bits a pixel if the image is opaque, else 32 with alpha under a version 4 header, which browsers and
 /// image editors read.
-package struct BMPEncoder: ImageEncoder {
-    package init() {}
+struct BMPEncoder: ImageEncoder {
+    init() {}
 
-    package var format: ImageFormat { .bmp }
+    var format: ImageFormat { .bmp }
 
-    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try Self.bitmap(of: image.pixels, format: format, isIcon: false, cancellation: options.cancellation)
     }
 

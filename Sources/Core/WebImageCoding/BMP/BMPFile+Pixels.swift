@@ -3,7 +3,7 @@ internal import FoundationEssentials
 package import WebImageCore
 
 extension BMPFile {
-    package func pixels(
+    func pixels(
         allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, damage: WebImageError?) {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
@@ -25,9 +25,9 @@ extension BMPFile {
     private var rowByteCount: Int { (size.width * bitsPerPixel + 31) / 32 * 4 }
     private var maskRowByteCount: Int { (size.width + 31) / 32 * 4 }
 
-    package var hasSeparateRows: Bool { compression == .none }
+    var hasSeparateRows: Bool { compression == .none }
 
-    package func pixels(
+    func pixels(
         resampledTo targetSize: PixelSize, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
         try data.withBytes { (bytes) throws(WebImageError) in

@@ -7,10 +7,10 @@ package import WebImageCore
 ///     file header, 14 bytes │ header, 12 to 124 bytes │ masks │ palette │ gap │ rows │ profile
 ///
 /// The bitmap of an icon has no file header. Its height counts a mask, of one bit a pixel, which follows the rows.
-package struct BMPFile: StillFile {
-    package let size: PixelSize
-    package let hasAlpha: Bool
-    package let colors: ColorEncoding
+struct BMPFile: StillFile {
+    let size: PixelSize
+    let hasAlpha: Bool
+    let colors: ColorEncoding
     let bitsPerPixel: Int
     let isIcon: Bool
     let compression: Compression

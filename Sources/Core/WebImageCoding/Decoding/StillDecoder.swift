@@ -3,7 +3,7 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// A file of still images that are decoded as a whole, after its header was read.
-package protocol StillFile {
+protocol StillFile {
     /// The size as stored.
     var size: PixelSize { get }
     /// Up by default.
@@ -37,22 +37,22 @@ package protocol StillFile {
 }
 
 extension StillFile {
-    package var hasSeparateRows: Bool { false }
-    package func pixels(
+    var hasSeparateRows: Bool { false }
+    func pixels(
         resampledTo targetSize: PixelSize, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? { nil }
-    package var orientation: ImageOrientation { .up }
-    package var pageCount: Int { 1 }
-    package var colors: ColorEncoding { .sRGB }
-    package var colorModel: ColorModel { .rgb }
-    package var workingByteCount: Int { 0 }
+    var orientation: ImageOrientation { .up }
+    var pageCount: Int { 1 }
+    var colors: ColorEncoding { .sRGB }
+    var colorModel: ColorModel { .rgb }
+    var workingByteCount: Int { 0 }
 }
 
 /// A decoder of such files: it reads a header, and the rest follows.
 ///
 ///     bytes ──▶ file (header) ──▶ info, probe
 ///                    └──▶ pixels ──▶ DecodingPlan: size, colors, orientation
-package protocol StillDecoder: ProbingDecoder {
+protocol StillDecoder: ProbingDecoder {
     associatedtype File: StillFile
 
     /// Reads the header.
@@ -63,7 +63,7 @@ package protocol StillDecoder: ProbingDecoder {
 }
 
 extension StillDecoder {
-    package func info(of data: Data) throws(WebImageError) -> ImageInfo {
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let file = try file(data, page: nil)
         let profile = if case .profile(let profile) = file.colors { profile } else { ColorProfile?.none }
         var info = ImageInfo(
@@ -73,7 +73,7 @@ extension StillDecoder {
         return info
     }
 
-    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         do throws(WebImageError) {
             let file = try file(prefix.prefix(ImageProbe.byteLimit), page: nil)
             return ImageProbe(
@@ -84,11 +84,11 @@ extension StillDecoder {
         }
     }
 
-    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         nil
     }
 
-    package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try file(data, page: options.page).image(format, options: options)
     }
 }

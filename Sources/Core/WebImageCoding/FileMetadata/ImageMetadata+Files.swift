@@ -22,7 +22,7 @@ extension PNGDecoder: MetadataDecoder {
 }
 
 extension WebPDecoder: MetadataDecoder {
-    package func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+    func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
         ImageMetadata(in: data, try WebPFile(reading: data.bytes).metadata)
     }
 }

@@ -23,7 +23,7 @@ extension PNGDecoder: ProfileDecoder {
 }
 
 extension WebPDecoder: ProfileDecoder {
-    package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
+    func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
         try WebPFile(reading: data.bytes).colorProfile(in: data.bytes)
     }
 }

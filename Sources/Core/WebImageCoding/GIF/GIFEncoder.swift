@@ -7,18 +7,18 @@ package import WebImageCore
 /// Frames of at most 256 colors are lossless. Pixels with at least half alpha are blended over
 /// ``EncodingOptions/background``, the others become transparent. Durations are multiples of 10 ms, from 20 ms (players
 /// show less for 100 ms) to 655.35 s.
-package struct GIFEncoder: AnimationEncoder {
-    package init() {}
+struct GIFEncoder: AnimationEncoder {
+    init() {}
 
-    package var format: ImageFormat { .gif }
+    var format: ImageFormat { .gif }
 
-    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         var animation = EncodableAnimation()
         animation.append(Image(pixels: image.pixels), duration: .zero)
         return try encode(animation, options: options)
     }
 
-    package func encode(
+    func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
         let encoding = GIFEncoding(animation, options: options)

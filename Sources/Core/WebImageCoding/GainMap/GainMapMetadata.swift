@@ -39,12 +39,12 @@ package struct GainMapMetadata: Sendable, Hashable {
     }
 
     /// Whether the map makes the image brighter. With an image in HDR, it would make it darker.
-    package var brightens: Bool { baseHeadroom.value < alternateHeadroom.value }
+    var brightens: Bool { baseHeadroom.value < alternateHeadroom.value }
 }
 
 /// A fraction as files have it.
 package struct Fraction: Sendable, Hashable {
-    package let numerator: Int
+    let numerator: Int
     /// At least 1.
     package let denominator: Int
 

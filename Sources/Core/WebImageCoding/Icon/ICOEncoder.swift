@@ -3,16 +3,16 @@ package import WebImageCore
 
 /// Encodes ICO: an image for each of ``EncodingOptions/iconSides``, or one of at most 256 by 256 pixels. Images of 64
 /// pixels and more are PNG, smaller ones bitmaps, which older programs read too.
-package struct ICOEncoder: ImageEncoder {
-    package init() {}
+struct ICOEncoder: ImageEncoder {
+    init() {}
 
-    package var format: ImageFormat { .ico }
+    var format: ImageFormat { .ico }
 
     /// The largest side that an entry can say.
     private static let longestSide = 256
     private static let shortestPNGSide = 64
 
-    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let sides = options.iconSides.isEmpty ? [Self.longestSide] : options.iconSides
         var images: [(size: PixelSize, bytes: Data)] = []
         for side in sides.sorted() {

@@ -81,7 +81,7 @@ package struct ItemFileWriter {
     package func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result { body(bytes.span.bytes) }
 
     /// Adds a group of items, in the order of preference (ISO/IEC 14496-12, 8.18).
-    package mutating func addGroup(_ type: String, of items: [Int]) { groups.append((type, items)) }
+    mutating func addGroup(_ type: String, of items: [Int]) { groups.append((type, items)) }
 
     /// Returns the file.
     ///

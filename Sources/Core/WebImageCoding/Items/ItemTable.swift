@@ -139,7 +139,7 @@ package struct ItemTable {
     }
 
     /// The type of an auxiliary image in HEIC that is the gain map of an iPhone.
-    package static let appleGainMapType: StaticString = "urn:com:apple:photo:2020:aux:hdrgainmap"
+    static let appleGainMapType: StaticString = "urn:com:apple:photo:2020:aux:hdrgainmap"
 
     /// Whether an item is an auxiliary image of that type.
     package func isAppleGainMap(_ item: Int, in bytes: RawSpan) -> Bool {

@@ -6,13 +6,13 @@ package import WebImageCore
 
 /// Encodes JPEG with libjpeg-turbo, baseline or progressive. Transparent pixels are blended over
 /// ``EncodingOptions/background``.
-package struct JPEGEncoder: ImageEncoder {
-    package init() {}
+struct JPEGEncoder: ImageEncoder {
+    init() {}
 
-    package var format: ImageFormat { .jpeg }
+    var format: ImageFormat { .jpeg }
 
     /// Maps ``EncodingOptions/quality`` to libjpeg's 1 to 100.
-    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
         guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
             throw .encoding(

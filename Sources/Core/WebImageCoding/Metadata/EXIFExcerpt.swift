@@ -10,12 +10,12 @@ package import WebImageCore
 ///     AVIF, HEIC          ftyp │ mdat: EXIF │ meta    with an image without data
 ///
 /// It has the format of the file, for ``CodecRegistry/metadata(of:limits:cancellation:)``. Nothing of EXIF itself is read here.
-package enum EXIFExcerpt {
+enum EXIFExcerpt {
     /// Reads a regular file. Blocks.
     ///
     /// - Parameter cancellation: stops the reading at the next chunk or box.
     /// - Throws: ``WebImageError/file(path:errno:)`` and ``WebImageError/cancelled``.
-    package static func read(
+    static func read(
         _ file: SystemString, _ cancellation: Cancellation = Cancellation()
     ) throws(WebImageError) -> Data {
         // For errors.

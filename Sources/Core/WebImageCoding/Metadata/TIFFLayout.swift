@@ -216,7 +216,7 @@ package enum TIFFTag {
     package static let copyright = 0x8298
     package static let profile = 0x8773
     package static let exif = 0x8769
-    package static let gps = 0x8825
+    static let gps = 0x8825
     static let thumbnailOffset = 0x0201
     static let thumbnailByteCount = 0x0202
     static let colorSpace = 0xA001

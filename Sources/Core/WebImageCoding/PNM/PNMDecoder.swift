@@ -3,20 +3,20 @@ package import WebImageCore
 
 /// Decodes PBM, PGM, PPM and PAM (Netpbm's manual pages), plain and raw, up to 16 bits; of several images in a file, the
 /// first.
-package struct PNMDecoder: StillDecoder {
-    package init() {}
+struct PNMDecoder: StillDecoder {
+    init() {}
 
-    package var format: ImageFormat { .pnm }
+    var format: ImageFormat { .pnm }
 
-    package func file(_ data: Data, page: Int?) throws(WebImageError) -> PNMFile {
+    func file(_ data: Data, page: Int?) throws(WebImageError) -> PNMFile {
         _ = try format.page(page, of: 1)
         return try PNMFile(data)
     }
 }
 
 /// The header of a PNM file, and its bytes.
-package struct PNMFile: StillFile {
-    package let size: PixelSize
+struct PNMFile: StillFile {
+    let size: PixelSize
     private let channelCount: Int
     /// The sample that means full light.
     private let maximum: Int
@@ -27,7 +27,7 @@ package struct PNMFile: StillFile {
     private let offset: Int
     private let data: Data
 
-    package var hasAlpha: Bool { channelCount == 2 || channelCount == 4 }
+    var hasAlpha: Bool { channelCount == 2 || channelCount == 4 }
 
     init(_ data: Data) throws(WebImageError) {
         guard data.count > 3 else { throw ImageFormat.pnm.truncated }
@@ -44,7 +44,7 @@ package struct PNMFile: StillFile {
         self.data = data
     }
 
-    package func pixels(
+    func pixels(
         allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, damage: WebImageError?) {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
@@ -62,9 +62,9 @@ package struct PNMFile: StillFile {
         return (buffer.freeze(isOpaque: false), damage)
     }
 
-    package var hasSeparateRows: Bool { true }
+    var hasSeparateRows: Bool { true }
 
-    package func pixels(
+    func pixels(
         resampledTo targetSize: PixelSize, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
         try data.withBytes { (bytes) throws(WebImageError) in

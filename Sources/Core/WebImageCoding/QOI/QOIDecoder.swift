@@ -2,19 +2,19 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// Decodes QOI (qoiformat.org, version 1.0).
-package struct QOIDecoder: StillDecoder {
-    package init() {}
+struct QOIDecoder: StillDecoder {
+    init() {}
 
-    package var format: ImageFormat { .qoi }
+    var format: ImageFormat { .qoi }
 
-    package func file(_ data: Data, page: Int?) throws(WebImageError) -> QOIFile { try QOIFile(data, page: page) }
+    func file(_ data: Data, page: Int?) throws(WebImageError) -> QOIFile { try QOIFile(data, page: page) }
 }
 
 /// The header of a QOI file, and its bytes.
-package struct QOIFile: StillFile {
-    package let size: PixelSize
-    package let hasAlpha: Bool
-    package let colors: ColorEncoding
+struct QOIFile: StillFile {
+    let size: PixelSize
+    let hasAlpha: Bool
+    let colors: ColorEncoding
     private let data: Data
 
     private static let headerByteCount = 14
@@ -35,7 +35,7 @@ package struct QOIFile: StillFile {
         self.data = data
     }
 
-    package func pixels(
+    func pixels(
         allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, damage: WebImageError?) {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)

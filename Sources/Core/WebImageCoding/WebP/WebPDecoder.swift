@@ -6,12 +6,12 @@ package import WebImageCore
 ///
 /// Of a truncated file it decodes the rows that are there, of an animation the complete frames, and of a damaged frame
 /// the good rows. If the first frame is damaged, the result is a still image of its good rows.
-package struct WebPDecoder: ProbingDecoder {
-    package init() {}
+struct WebPDecoder: ProbingDecoder {
+    init() {}
 
-    package var format: ImageFormat { .webp }
+    var format: ImageFormat { .webp }
 
-    package func info(of data: Data) throws(WebImageError) -> ImageInfo {
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let file = try WebPFile(reading: data.bytes)
         let isAnimation = file.frames.count > 1
         return ImageInfo(
@@ -22,7 +22,7 @@ package struct WebPDecoder: ProbingDecoder {
             colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
-    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         do throws(WebImageError) {
             return ImageProbe(try WebPFile(reading: prefix.prefix(ImageProbe.byteLimit).bytes))
         } catch .decoding(_, .truncated, _) {
@@ -32,7 +32,7 @@ package struct WebPDecoder: ProbingDecoder {
 
     /// Decodes and resamples; large images are resampled row by row. libwebp's own scaling is no faster and coarser, so
     /// it is used only if memory is short.
-    package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let (file, plan) = try read(data, options: options)
             var image = try image(of: file, in: data, plan: plan)
@@ -95,7 +95,7 @@ package struct WebPDecoder: ProbingDecoder {
     }
 
     /// Returns the complete frames of a file with several.
-    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let (file, plan) = try read(data, options: options)
         return file.frames.count > 1
             ? try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan) : nil
@@ -103,7 +103,7 @@ package struct WebPDecoder: ProbingDecoder {
 
     /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews are not
     /// rotated, and the sides of the final image may be swapped.
-    package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+    func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { WebPIncrementalDecoder(options: $0) })
     }
 }

@@ -7,18 +7,18 @@ package import WebImageCore
 /// Encodes WebP with libwebp, lossy or lossless.
 ///
 /// Several frames become an animated WebP. Durations are multiples of 1 ms, from 11 ms to 16,777,215 ms.
-package struct WebPEncoder: AnimationEncoder {
-    package init() {}
+struct WebPEncoder: AnimationEncoder {
+    init() {}
 
-    package var format: ImageFormat { .webp }
+    var format: ImageFormat { .webp }
 
     /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100; see ``EncodingOptions/libraryQuality(of:)``.
-    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let file = try WebPImageEncoder(options: options).encode(image.pixels)
         return try options.addingMetadata(to: file, image.pixels.size, as: .webp)
     }
 
-    package func encode(
+    func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
         var reader = try EncodableFrameReader(

@@ -131,7 +131,7 @@ package final class TimeBudget: Sendable {
     }
 
     /// Whether the budget is used up; called by the thread that does the work.
-    package var isSpent: Bool {
+    var isSpent: Bool {
         let now = now()
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }

@@ -144,7 +144,7 @@ package final class WorkQueue: Sendable {
     }()
 
     /// The number of threads, for tests.
-    package var startedThreadCount: Int { monitor.withLock { $0.threadCount } }
+    var startedThreadCount: Int { monitor.withLock { $0.threadCount } }
 
     /// The number of bodies that wait for a thread.
     package var waitingCount: Int { monitor.withLock { $0.waiting.count } }

@@ -98,7 +98,7 @@ struct PressureObservers {
 /// loaded again and again, which would prolong the shortage.
 package struct PressureGate {
     /// How long further reports of the same shortage are ignored, in nanoseconds: 10 s.
-    package static let coolDown: Int64 = 10_000_000_000
+    static let coolDown: Int64 = 10_000_000_000
 
     /// Creates a gate that passes the first report.
     package init() {}

@@ -98,12 +98,12 @@ public struct AddressPolicy: Sendable {
 }
 
 /// A host or a group of hosts; see ``AddressPolicy`` for the notation.
-package struct HostPattern: Sendable {
+struct HostPattern: Sendable {
     private let text: String
 
-    package init(_ text: String) { self.text = Self.normalized(text) }
+    init(_ text: String) { self.text = Self.normalized(text) }
 
-    package func matches(_ host: String) -> Bool {
+    func matches(_ host: String) -> Bool {
         let host = Self.normalized(host)
         if text.hasPrefix(".") { return host == text.dropFirst() || host.hasSuffix(text) }
         let pieces = text.split(separator: "*", omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// An IPv4 or IPv6 address.
-package struct IPAddress: Sendable, Equatable, CustomStringConvertible {
+struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     /// Whether it has 32 bits, not 128.
-    package let isIPv4: Bool
+    let isIPv4: Bool
     /// Its bits as a number, the first byte highest.
     let bits: UInt128
 
@@ -13,7 +13,7 @@ package struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Reads the usual forms, such as `192.0.2.1` and `2001:db8::1`. A zone (`%eth0`) is ignored.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         let text = String(text.prefix { $0 != "%" })
         var four = in_addr()
         if inet_pton(AF_INET, text, &four) == 1 {
@@ -60,7 +60,7 @@ package struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The usual form, as ``init(_:)`` reads it.
-    package var description: String {
+    var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         if isIPv4 {
             var address = in_addr(s_addr: UInt32(truncatingIfNeeded: bits).bigEndian)
@@ -93,12 +93,12 @@ package struct IPAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// A range of addresses with the same first bits, such as `10.0.0.0/8` or `fc00::/7`.
-package struct IPNetwork: Sendable, CustomStringConvertible {
+struct IPNetwork: Sendable, CustomStringConvertible {
     private let address: IPAddress
     private let prefixLength: Int
 
     /// Reads CIDR notation or a single address; `nil` for anything else.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
         let width: Int64 = address.isIPv4 ? 32 : 128
@@ -114,11 +114,11 @@ package struct IPNetwork: Sendable, CustomStringConvertible {
     }
 
     /// Whether the network contains `other`. IPv4 addresses are in no IPv6 network, and the reverse.
-    package func contains(_ other: IPAddress) -> Bool {
+    func contains(_ other: IPAddress) -> Bool {
         other.isIPv4 == address.isIPv4 && IPNetwork(other, prefixLength: prefixLength).address == address
     }
 
-    package var description: String { "\(address)/\(prefixLength)" }
+    var description: String { "\(address)/\(prefixLength)" }
 
     /// The networks of ``AddressPolicy/publicInternet``.
     static let nonPublic = [

@@ -3,7 +3,7 @@ internal import SystemText
 package import WebImageCore
 
 /// The content of a `data:` URL, as browsers read it (WHATWG Fetch Standard, "data: URL processor").
-package struct DataURL: Sendable {
+struct DataURL: Sendable {
     /// The type in front of the comma, in normal form; `text/plain;charset=US-ASCII` if there is no valid one.
     let mediaType: MediaType
     let body: Data
@@ -18,7 +18,7 @@ package struct DataURL: Sendable {
     /// - Parameter limit: the largest length of the body, in bytes. No memory is allocated for a longer one.
     /// - Throws: ``WebImageError/invalidURL(_:reason:)`` without a comma or with invalid base64,
     ///   ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
-    package init(_ url: URL, limit: Int64) throws(WebImageError) {
+    init(_ url: URL, limit: Int64) throws(WebImageError) {
         try self.init(Array(url.textBeforeEncoding.utf8), limit: limit, urlForErrors: Self.shortened(url))
     }
 

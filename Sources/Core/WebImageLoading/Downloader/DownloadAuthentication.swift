@@ -259,7 +259,7 @@ extension [HTTPChallenge] {
 ///
 /// A stored credential is tried when a server rejects a request. Below a path where one has worked, it is sent without
 /// a challenge (RFC 7617 §2.2).
-package final class CredentialStorage: Sendable {
+final class CredentialStorage: Sendable {
     private struct Space {
         var credential: Credential
         var scheme: AuthenticationChallenge.Scheme
@@ -276,9 +276,9 @@ package final class CredentialStorage: Sendable {
 
     init() {}
 
-    package func removeAll() { state.withLock { $0 = State() } }
+    func removeAll() { state.withLock { $0 = State() } }
 
-    package func removeCredentials(for url: URL) {
+    func removeCredentials(for url: URL) {
         guard let origin = HTTPOrigin(url) else { return }
         state.withLock { state in
             state.spaces[origin] = nil
@@ -286,7 +286,7 @@ package final class CredentialStorage: Sendable {
         }
     }
 
-    package var count: Int { state.withLock { $0.spaces.values.reduce(0) { $0 + $1.count } } }
+    var count: Int { state.withLock { $0.spaces.values.reduce(0) { $0 + $1.count } } }
 
     func credential(for origin: HTTPOrigin, realm: String?) -> Credential? {
         state.withLock { $0.spaces[origin]?[realm ?? ""]?.credential }

@@ -97,7 +97,7 @@ package struct Freshness: Sendable, Equatable {
     package let age: Double
     /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as
     /// stale.
-    package let clockWentBack: Bool
+    let clockWentBack: Bool
 
     package init(of response: CachedResponse, now: Date) {
         let ownLifetime = Self.lifetime(of: response)

@@ -147,7 +147,7 @@ public struct CachedResponse: Sendable, Equatable {
 
 extension [HTTPHeader] {
     /// The fields without those about a connection or a proxy (RFC 9111, 3.1).
-    package var withoutConnectionFields: [HTTPHeader] {
+    var withoutConnectionFields: [HTTPHeader] {
         let named = Set(elements(ofFieldNamed: "Connection").map { $0.lowercased() })
         return filter { field in
             let name = field.name.lowercased()

@@ -14,7 +14,7 @@ package import FoundationEssentials
 /// ```
 package enum HTTPCachePolicy {
     /// The statuses that may be stored without explicit freshness (RFC 9110, 15.1), except partial content.
-    package static let heuristicallyCacheableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    static let heuristicallyCacheableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// A request as the cache sees it.
     package struct Request: Sendable {
@@ -493,9 +493,9 @@ extension [HTTPHeader] {
 /// An ETag, which identifies a representation of a resource (RFC 9110, 8.8.3).
 package struct EntityTag: Equatable, Sendable {
     /// With its quotation marks, and without the `W/`.
-    package let opaqueTag: String
+    let opaqueTag: String
     /// Whether representations with the same tag may differ in bytes, though not in meaning.
-    package let isWeak: Bool
+    let isWeak: Bool
 
     /// `nil` for an invalid tag.
     package init?(_ text: String) {
@@ -513,8 +513,8 @@ package struct EntityTag: Equatable, Sendable {
     package var description: String { (isWeak ? "W/" : "") + opaqueTag }
 
     /// Returns whether both identify the same bytes: neither is weak.
-    package func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && self == other }
+    func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && self == other }
 
     /// Returns whether both identify the same content.
-    package func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag == other.opaqueTag }
+    func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag == other.opaqueTag }
 }

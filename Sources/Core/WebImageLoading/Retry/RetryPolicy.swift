@@ -138,12 +138,12 @@ extension RetryPolicy {
 }
 
 /// The time after which a server accepts another request (RFC 9110, 10.2.3).
-package enum RetryAfter {
+enum RetryAfter {
     /// Returns the delay from the response's `Retry-After` field, in seconds or as a date; `nil` if it is missing or
     /// invalid.
     ///
     /// A date is compared with the response's `Date` field if there is one, since the server's clock may differ.
-    package static func delay(of response: LoaderResponse, now: Date) -> Duration? {
+    static func delay(of response: LoaderResponse, now: Date) -> Duration? {
         guard let text = response.headerValue("Retry-After") else { return nil }
         if text[...].isDecimal { return .seconds(text[...].decimalNumber ?? .max / 1000) }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }

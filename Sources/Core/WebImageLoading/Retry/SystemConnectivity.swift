@@ -35,8 +35,8 @@ package struct ConnectivityWait: Sendable {
 ///
 /// Without waits it needs no thread and no descriptor. If the routes are unknown, as in some sandboxes, it reports a
 /// network.
-package final class SystemConnectivity: ConnectivityMonitor {
-    package static let shared = SystemConnectivity()
+final class SystemConnectivity: ConnectivityMonitor {
+    static let shared = SystemConnectivity()
 
     private struct State {
         var waiters: [Int: @Sendable () -> Void] = [:]
@@ -49,7 +49,7 @@ package final class SystemConnectivity: ConnectivityMonitor {
     private let queue = DispatchQueue(label: "webimage-network")
     private let state = Lock(State())
 
-    package convenience init() {
+    convenience init() {
         self.init(hasRoute: { cwi_has_default_route() != 0 }, openEvents: { cwi_open_route_events() })
     }
 
@@ -57,16 +57,16 @@ package final class SystemConnectivity: ConnectivityMonitor {
     ///   - hasRoute: `true` when unknown.
     ///   - openEvents: returns a descriptor that becomes readable when the routes may have changed, and is closed here;
     ///     below 0 for none.
-    package init(hasRoute: @escaping @Sendable () -> Bool, openEvents: @escaping @Sendable () -> Int32) {
+    init(hasRoute: @escaping @Sendable () -> Bool, openEvents: @escaping @Sendable () -> Int32) {
         self.hasRoute = hasRoute
         self.openEvents = openEvents
     }
 
     deinit { state.withLock { $0.events }?.cancel() }
 
-    package var isConnected: Bool { hasRoute() }
+    var isConnected: Bool { hasRoute() }
 
-    package func whenConnected(_ body: @escaping @Sendable () -> Void) -> ConnectivityWait {
+    func whenConnected(_ body: @escaping @Sendable () -> Void) -> ConnectivityWait {
         let (number, canWait) = state.withLock { state in
             state.lastNumber += 1
             state.waiters[state.lastNumber] = body
@@ -81,7 +81,7 @@ package final class SystemConnectivity: ConnectivityMonitor {
     }
 
     /// Whether the kernel's messages are read, for tests.
-    package var isWatching: Bool { state.withLock { $0.events != nil } }
+    var isWatching: Bool { state.withLock { $0.events != nil } }
 
     private func take(_ number: Int) -> (@Sendable () -> Void)? {
         let (body, events) = state.withLock { state -> ((@Sendable () -> Void)?, (any DispatchSourceRead)?) in
@@ -120,7 +120,7 @@ package final class SystemConnectivity: ConnectivityMonitor {
 
 extension URL {
     /// Whether loading it needs no network: a file, a `data:` URL, or a server on the loopback interface.
-    package var isOnThisMachine: Bool {
+    var isOnThisMachine: Bool {
         if ["file", "data"].contains(scheme?.lowercased()) { return true }
         guard let host = canonicalHost else { return false }
         // RFC 6761, 6.3.

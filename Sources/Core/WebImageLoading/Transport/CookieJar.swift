@@ -145,13 +145,13 @@ package struct Cookie: Sendable, Hashable {
     /// The host, without a leading dot.
     package var domain: String
     /// Whether it is also sent to subdomains of ``domain``.
-    package var includesSubdomains: Bool
+    var includesSubdomains: Bool
     /// The path below which it is sent.
     package var path: String
     /// Whether it is sent only over https, and to this machine.
     package var isSecure: Bool
     /// Whether scripts of web pages should not see it. It has no effect here.
-    package var isHTTPOnly: Bool
+    var isHTTPOnly: Bool
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
     package var expires: Date?
 

@@ -81,7 +81,7 @@ final class CurlSocketTable {
 }
 
 /// Returns why connections to an address are forbidden; `nil` for an allowed one.
-package typealias AddressCheck = @Sendable (IPAddress) -> WebImageError.BlockReason?
+typealias AddressCheck = @Sendable (IPAddress) -> WebImageError.BlockReason?
 
 extension CurlTransfer {
     /// Opens a socket for libcurl, or refuses to. Here each address is certain, after all lookups.

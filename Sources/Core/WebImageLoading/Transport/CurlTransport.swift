@@ -16,7 +16,7 @@ package final class CurlTransport: HTTPTransport {
         package var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
         package var certificateAuthorities = CertificateAuthorities.system
         /// `nil` allows all addresses.
-        package var addressCheck: AddressCheck?
+        var addressCheck: AddressCheck?
 
         package init(connectTimeout: Duration) { self.connectTimeout = connectTimeout }
     }

@@ -51,13 +51,13 @@ package struct TransferRequest: Sendable {
     /// How long earlier attempts took whose response the receiver has not seen; part of ``TransferMetrics/active``.
     package var usedTime = Duration.zero
     /// Whether to decode the content coding that the headers accept.
-    package var decodesContent = false
+    var decodesContent = false
     /// Whether a truncated body must be detected in any case, since nothing that uses it would notice.
-    package var needsProvenEnd = false
+    var needsProvenEnd = false
     /// Whether to use HTTP/1.1 only.
-    package var usesHTTP1 = false
+    var usesHTTP1 = false
     /// Whether to use no existing connection.
-    package var usesNewConnection = false
+    var usesNewConnection = false
 
     package init(url: URL, headers: [HTTPHeader]) {
         self.url = url
@@ -92,7 +92,7 @@ package struct TransferHead: Sendable {
     package var statusCode: Int
     package var fields: [HTTPHeader]
     /// The fields of a 401 or 407 after which the transport repeated the request itself.
-    package var answeredFields: [HTTPHeader] = []
+    var answeredFields: [HTTPHeader] = []
 
     package init(statusCode: Int, fields: [HTTPHeader] = []) {
         self.statusCode = statusCode
@@ -105,17 +105,17 @@ package struct TransferHead: Sendable {
     }
 
     /// The target of a redirect; `nil` for other responses.
-    package var redirectLocation: String? {
+    var redirectLocation: String? {
         [301, 302, 303, 307, 308].contains(statusCode) ? value("location") : nil
     }
 
     /// The content codings of the body, in lower case and in the order in which they were applied.
-    package var contentCodings: [String] {
+    var contentCodings: [String] {
         values("content-encoding").flatMap { Self.codings(in: $0) }
     }
 
     /// The transfer codings of the body, in lower case and in the order in which they were applied.
-    package var transferCodings: [String] {
+    var transferCodings: [String] {
         values("transfer-encoding").flatMap { Self.codings(in: $0) }
     }
 
@@ -182,14 +182,14 @@ package struct TransferAccess: Sendable {
     package var signature: String?
     /// `nil` for a direct connection.
     package var proxy: ProxyServer?
-    package var proxyCredential: Credential?
-    package var proxyAuthentication = Authentication.negotiated
+    var proxyCredential: Credential?
+    var proxyAuthentication = Authentication.negotiated
     /// Fields for the proxy only.
-    package var proxyHeaders: [HTTPHeader] = []
+    var proxyHeaders: [HTTPHeader] = []
     package var allowsInvalidCertificates = false
     /// The SHA-256 of each key, in base64.
     package var pinnedPublicKeys: [String] = []
-    package var usesCookies = false
+    var usesCookies = false
     /// The host's addresses, used instead of a lookup; empty for a lookup.
     package var addresses: [String] = []
 

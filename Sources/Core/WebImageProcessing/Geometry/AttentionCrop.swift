@@ -5,7 +5,7 @@ package import WebImageCore
 ///
 /// The image is reduced to at most 128 by 128 pixels, which each get a score. The part is around the place with the
 /// highest scores, and inside the image. Of equal places, the one closest to the center is taken.
-package struct AttentionCrop {
+struct AttentionCrop {
     private let size: PixelSize
     private let grid: PixelSize
     /// The sums of the scores above and left of each corner of the grid's pixels, in rows.
@@ -14,7 +14,7 @@ package struct AttentionCrop {
     private static let longestSide = 128
 
     /// Blocks the calling thread.
-    package init(_ pixels: PixelBuffer, cancellation: Cancellation? = nil) throws(WebImageError) {
+    init(_ pixels: PixelBuffer, cancellation: Cancellation? = nil) throws(WebImageError) {
         size = pixels.size
         let limit = PixelSize(width: Self.longestSide, height: Self.longestSide)
         let small = try pixels.resampled(
@@ -24,7 +24,7 @@ package struct AttentionCrop {
     }
 
     /// Returns the best part of a size, which is at most that of the image.
-    package func rect(of part: PixelSize) -> PixelRect {
+    func rect(of part: PixelSize) -> PixelRect {
         let (across, down) = (
             Double(grid.width) / Double(size.width), Double(grid.height) / Double(size.height)
         )

@@ -11,7 +11,7 @@ extension TargetSize {
 }
 
 /// How an image with other proportions fits a box: a ``ResizeMode``, or exactly the box.
-package enum FitMode: Sendable, Hashable {
+enum FitMode: Sendable, Hashable {
     /// Exactly the box, distorted.
     case stretch
     /// As large as possible inside the box.
@@ -161,7 +161,7 @@ extension ResizeFilter: ProcessorParameter {
 }
 
 extension FitMode: ProcessorParameter {
-    package var identifierValue: ProcessorIdentifier.Value {
+    var identifierValue: ProcessorIdentifier.Value {
         switch self {
         case .stretch: .text("stretch")
         case .aspectFit: .text("aspectFit")

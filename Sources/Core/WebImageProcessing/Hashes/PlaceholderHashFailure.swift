@@ -1,7 +1,7 @@
 package import WebImageCore
 
 /// Why a BlurHash or ThumbHash is invalid.
-package enum PlaceholderHashFailure: Error, Hashable {
+enum PlaceholderHashFailure: Error, Hashable {
     /// The length in bytes differs from the length that the first bytes specify, or is too short for those.
     case wrongLength(byteCount: Int, expected: Int)
     /// The byte at `offset` is not a valid character.
@@ -10,7 +10,7 @@ package enum PlaceholderHashFailure: Error, Hashable {
     case valueOutOfRange(offset: Int)
 
     /// The error to throw, which shows the beginning of the hash.
-    package func error(about hash: String, format: String) -> WebImageError {
+    func error(about hash: String, format: String) -> WebImageError {
         let fault =
             switch self {
             case .wrongLength(let byteCount, let expected): "it has \(byteCount) bytes instead of \(expected)"

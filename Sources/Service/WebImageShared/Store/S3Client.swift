@@ -21,7 +21,7 @@ package final class S3Client: Sendable {
         }
 
         /// Whether the bucket is missing, and not only the object.
-        package var isBucketMissing: Bool { statusCode == 404 && errorCode == "NoSuchBucket" }
+        var isBucketMissing: Bool { statusCode == 404 && errorCode == "NoSuchBucket" }
 
         /// Whether the store has no space left, or none for this account.
         var isFull: Bool { statusCode == 507 || statusCode == 403 && errorCode == "QuotaExceeded" }

@@ -60,14 +60,14 @@ struct PreviewPace {
 }
 
 /// How much a preview is blurred.
-package enum BlurRadius {
+enum BlurRadius {
     /// Returns the radius in points, as in YYWebImage: 45 for the first bytes, 16 for a quarter of the file, 7 for half
     /// of it, 1 at its end. If the length is unknown, it is 32, 16, 11 … for the first preview, the second, the third.
     ///
     /// - Parameters:
     ///   - expected: the file's length; `nil` or 0 if unknown.
     ///   - number: the number of the preview, from 1.
-    package static func points(received: Int64, expected: Int64?, number: Int) -> Double {
+    static func points(received: Int64, expected: Int64?, number: Int) -> Double {
         guard let expected, expected > 0 else { return 32 / Double(max(1, number)) }
         let part = min(1, max(0, Double(received) / Double(expected)))
         return 32 * (1 / (3 * part + 0.6) - 0.25)
@@ -75,14 +75,14 @@ package enum BlurRadius {
 }
 
 /// The order in which a file stores its pixels.
-package enum PassOrder {
+enum PassOrder {
     /// Row by row.
     case rows
     /// The whole image coarsely, then finer: a progressive JPEG, an interlaced PNG.
     case coarseToFine
 
     /// Reads the order from the first bytes of a file; `nil` if more bytes are needed.
-    package init?(startOf data: Data) {
+    init?(startOf data: Data) {
         let bytes = [UInt8](data.prefix(Self.byteLimit))
         switch ImageFormat(signatureOf: data) {
         // The interlace method is the last byte of the first chunk (PNG, 11.2.1).
