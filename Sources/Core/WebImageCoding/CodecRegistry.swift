@@ -36,7 +36,6 @@ public final class CodecRegistry: Sendable {
     /// The last of those that were made; `nil` after a registration. Not retained by this.
     private let latest = Atomic<Unmanaged<Contents>?>(nil)
 
-
     /// A decoder with what is known of its type, since finding that out takes longer than some decoders do.
     private struct Candidate {
         let decoder: any ImageDecoder
