@@ -54,15 +54,36 @@ import WebImageCore
             CodecRegistry().encode(
                 IsolatedDecodingTests.image(PixelSize(width: 6000, height: 6000)), as: .png,
                 options: EncodingOptions().with { $0.pngLevel = 1 }))
-        try connection.send(.keepOutput, [SharedMemory(byteCount: 256 << 20)])
+        let output = try SharedMemory(byteCount: 256 << 20)
+        try connection.send(.keepOutput, [output])
         try connection.send(.info(.png), [file])
         _ = try connection.reply()
         try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        // The image is in progress when it has pixels.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while Self.allocatedByteCount(of: output) == 0, ContinuousClock.now < deadline { sched_yield() }
         try connection.send(.cancel, number: 2)
         guard case .image = try connection.reply() else {
             Issue.record("another image was cancelled")
             return
         }
+    }
+
+    @Test func aCancellationBeforeTheImageBeginsStopsIt() throws {
+        let file = try memory(
+            CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 60, height: 40)), as: .png))
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
+        try connection.send(.cancel, number: 2)
+        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        guard case .failure(.cancelled) = try connection.reply() else {
+            Issue.record("the image was not cancelled")
+            return
+        }
+    }
+
+    private static func allocatedByteCount(of memory: SharedMemory) -> Int {
+        var status = stat()
+        return fstat(memory.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
     }
 
     @Test func cancellingStopsTheImageInProgress() throws {
@@ -185,10 +206,7 @@ import WebImageCore
         let size = PixelSize(width: 3000, height: 2000)
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.image(size), as: .bmp))
         let output = try SharedMemory(byteCount: 256 << 20)
-        func allocatedByteCount() -> Int {
-            var status = stat()
-            return fstat(output.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
-        }
+        func allocatedByteCount() -> Int { Self.allocatedByteCount(of: output) }
         try connection.send(.keepOutput, [output])
         try connection.send(.decode(.bmp, Sent(DecodingOptions())), [file])
         guard case .image = try connection.reply() else {

@@ -61,6 +61,12 @@ import WebImageTestSupport
         #expect(try isFine())
     }
 
+    @Test func timeIsNotGivenTwice() throws {
+        #expect(try isFine())
+        #expect(failure("sleep", seconds: 0.1) != nil)
+        #expect(isolation.blockingStatus.counters.failures[.png] == 1)
+    }
+
     @Test(arguments: ["fork", "socket", "open", "write", "exec", "kill", "executable"])
     func theKernelRefusesWhatDecodersDoNotNeed(word: String) throws {
         guard case .decoding(.png, .corrupt(let text), _)? = failure(word) else {

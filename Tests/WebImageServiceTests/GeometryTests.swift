@@ -40,6 +40,19 @@ struct GeometryTests {
         #expect(geometry.decoded.width <= 400 && geometry.decoded.height <= 200)
     }
 
+    /// Only `force` changes the proportions. Of 400 by 200 pixels, before the part for the box is cut out.
+    @Test(arguments: [
+        ("rs:fit:200:150", "200x100"), ("rs:fill:200:150", "300x150"), ("rs:fill-down:200:150", "300x150"),
+        ("rs:auto:200:150", "300x150"), ("rs:auto:200:50", "200x100"), ("rs:auto:150:200", "150x75"),
+        ("rs:auto:50:200", "50x25"), ("rs:force:200:150", "200x150"),
+    ])
+    func typesOfResizingKeepTheProportions(options: String, size: String) throws {
+        var reader = OptionReader(presets: Presets([:], isOnlySource: false))
+        _ = try reader.readOptions(options.split(separator: "/") + ["plain"])
+        let scaled = RecipeGeometry(reader.recipe, source: PixelSize(width: 400, height: 200)).scaled
+        #expect("\(scaled.width)x\(scaled.height)" == size)
+    }
+
     /// As with imgproxy's limit, all of a result becomes smaller: 100 pixels, of a source of 400 by 200 pixels.
     @Test(arguments: [
         ("", "100x50", 0.25), ("w:80", "80x40", 1), ("w:1000/el:1", "100x50", 0.1), ("w:1000", "100x50", 0.25),
