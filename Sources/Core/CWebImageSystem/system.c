@@ -18,6 +18,14 @@ void cwi_set_thread_name(const char *name) {
     pthread_setname_np(pthread_self(), shortened);
 }
 
+int cwi_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+bool cwi_is_first_thread(void) {
+    static _Thread_local char known; // 0: unknown, 1: no, 2: yes
+    if (known == 0) known = cwi_thread_id() == getpid() ? 2 : 1;
+    return known == 2;
+}
+
 const char *cwi_error_description(int error) {
     return strerrordesc_np(error);
 }

@@ -36,6 +36,8 @@ public final class CodecRegistry: Sendable {
     /// The last of those that were made; `nil` after a registration. Not retained by this.
     private let latest = Atomic<Unmanaged<Contents>?>(nil)
 
+    private let pace = DecoderPace()
+
     /// A decoder with what is known of its type, since finding that out takes longer than some decoders do.
     private struct Candidate {
         let decoder: any ImageDecoder
@@ -226,7 +228,10 @@ public final class CodecRegistry: Sendable {
             // Those of this package set the time limit themselves.
             if isOwn { return try decoder.decode(data, options: options) }
             return try options.withTimeLimit { (options) throws(WebImageError) in
-                try decoder.decode(data, options: options)
+                guard data.count <= Self.quickByteCount else { return try decoder.decode(data, options: options) }
+                return try pace.measure(decoder) { () throws(WebImageError) in
+                    try decoder.decode(data, options: options)
+                }
             }
         }
         // The animation holds the bytes anyway, and caches need them to store it.
@@ -235,12 +240,17 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Whether decoding takes no longer than passing the bytes to another thread would: at most 64 × 64 pixels, in a
-    /// format of this package. Decoders of programs may block.
-    package func isQuick(toDecode data: Data) -> Bool {
+    /// format of this package, or any small file for a decoder of the program that has been quick so far.
+    ///
+    /// - Parameter mayRunOthers: `false` on a thread that other loads wait for, which only decoders of this package may
+    ///   use.
+    package func isQuick(toDecode data: Data, mayRunOthers: Bool = false) -> Bool {
         guard data.count <= Self.quickByteCount,
-            let candidate = contents.candidates.first(where: { $0.decoder.canDecode(data) }), candidate.isOwn,
-            !(candidate.decoder is any ExternalCodec), let info = try? candidate.decoder.info(of: data)
+            let candidate = contents.candidates.first(where: { $0.decoder.canDecode(data) })
         else { return false }
+        let decoder = candidate.decoder
+        guard candidate.isOwn else { return mayRunOthers && pace.isQuick(decoder) }
+        guard !(decoder is any ExternalCodec), let info = try? decoder.info(of: data) else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
 

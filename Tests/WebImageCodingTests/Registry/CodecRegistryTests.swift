@@ -375,4 +375,48 @@ import WebImageCore
         let size = try registry.info(of: data).size
         #expect(try registry.info(of: data.prefix(data.count * 3 / 4)).size == size)
     }
+
+    /// Decodes at once, or slowly.
+    private struct PacedDecoder: ImageDecoder {
+        let format = ImageFormat.png
+        let image: Image
+        let isSlow = LockBox(false)
+
+        func canDecode(_ data: Data) -> Bool { true }
+
+        func info(of data: Data) throws(WebImageError) -> ImageInfo {
+            ImageInfo(format: .png, size: image.pixels.size)
+        }
+
+        func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+            let end = ContinuousClock.now + .microseconds(isSlow.withLock { $0 } ? 100 : 0)
+            while ContinuousClock.now < end {}
+            return image
+        }
+    }
+
+    @Test func learnsWhichDecodersOfProgramsAreQuick() throws {
+        let decoder = PacedDecoder(
+            image: Image(pixels: try Pixels(size: PixelSize(width: 1, height: 1), bytes: [1, 2, 3, 255]).buffer()))
+        let registry = CodecRegistry(decoders: [decoder], encoders: [])
+        let data = Data(repeating: 0, count: 100)
+        func isQuick() -> Bool { registry.isQuick(toDecode: data, mayRunOthers: true) }
+        for _ in 0..<15 {
+            #expect(!isQuick())
+            _ = try registry.decode(data)
+        }
+        // On a busy machine, more calls than necessary may be slow.
+        while !isQuick(), !Task.isCancelled { _ = try registry.decode(data) }
+        #expect(!registry.isQuick(toDecode: data))
+        #expect(!registry.isQuick(toDecode: Data(repeating: 0, count: 9_000), mayRunOthers: true))
+        decoder.isSlow.withLock { $0 = true }
+        _ = try registry.decode(data)
+        #expect(!isQuick())
+        // It has to be quick twice as often now.
+        decoder.isSlow.withLock { $0 = false }
+        for _ in 0..<31 {
+            _ = try registry.decode(data)
+            #expect(!isQuick())
+        }
+    }
 }

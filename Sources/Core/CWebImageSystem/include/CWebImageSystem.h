@@ -9,6 +9,12 @@
 /// Names the calling thread for debuggers and `top -H`; the kernel keeps the first 15 bytes.
 void cwi_set_thread_name(const char *name);
 
+/// The kernel's number of the calling thread.
+int cwi_thread_id(void);
+
+/// Whether the calling thread is the first of the process. Takes system calls only once for each thread.
+bool cwi_is_first_thread(void);
+
 /// The words for an error number, such as "No such file or directory", or NULL. The text is never freed.
 const char *cwi_error_description(int error);
 

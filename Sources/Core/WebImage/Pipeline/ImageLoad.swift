@@ -153,7 +153,9 @@ final class ImageLoad: Sendable {
         _ bytes: LoadedBytes, _ watch: Watch, priority: LoadPriority,
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> (any LoaderTask)? {
-        if pipeline.codecs.isQuick(toDecode: bytes.data) {
+        // Bytes of the network arrive on the thread of all transfers, and a view's load may begin on the main thread.
+        let mayRunOthers = bytes.metrics == nil && !PlatformThread.isMain
+        if pipeline.codecs.isQuick(toDecode: bytes.data, mayRunOthers: mayRunOthers) {
             completion(decoded(bytes, watch, priority, Cancellation()))
             return nil
         }

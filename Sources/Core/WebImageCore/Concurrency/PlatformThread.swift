@@ -46,6 +46,12 @@ package enum PlatformThread {
         setpriority(target, 0, getpriority(target, 0) + niceness)
     }
 
+    /// The kernel's number of the calling thread, for tests.
+    package static var currentID: Int32 { cwi_thread_id() }
+
+    /// Whether the calling thread is the first of the process.
+    package static var isMain: Bool { cwi_is_first_thread() }
+
     private final class Start {
         let name: String
         let body: @Sendable () -> Void
