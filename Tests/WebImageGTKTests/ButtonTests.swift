@@ -121,6 +121,23 @@ final class WebButtonTests: GTKTestCase {
         }
     }
 
+    func testAContentModeOfABackgroundIsNotThatOfOthers() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, button) = (PictureFixture(), TestWindow(), WebButton())
+            defer { window.close() }
+            window.add(button.widget)
+            let url = try fixture.url("plate")
+            try fixture.remember(.red, at: url)
+            button.backgroundSlot(for: .normal).setImage(url, manager: fixture.manager)
+            button.backgroundSlot(for: .highlighted).contentMode = .scaleAspectFit
+            // The image is half as high as wide, and fills the square.
+            let background = gtk_widget_get_prev_sibling(button.imageWidget)
+            let drawing = Rendering(
+                of: gtk_picture_get_paintable(OpaquePointer(background)), width: 9, height: 9)
+            XCTAssertEqual(drawing[4, 0], Swatch.red.pixel)
+        }
+    }
+
     func testDestroyingTheButtonCancelsAndFrees() throws {
         try MainActor.assumeIsolated {
             let (fixture, window) = (PictureFixture(), TestWindow())

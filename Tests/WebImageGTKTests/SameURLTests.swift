@@ -257,6 +257,22 @@ final class SameURLTests: GTKTestCase {
         }
     }
 
+    func testALoadOfAnotherManagerIsNotContinued() throws {
+        try MainActor.assumeIsolated {
+            let (first, second, picture) = (PictureFixture(), PictureFixture(), WebPicture())
+            let url = try first.url("red")
+            picture.setImage(url, manager: first.manager)
+            first.loader.loads.first?.begin(expectedByteCount: 5)
+            pump("progress of the first") { picture.loadState == .loading(received: 0, expected: 5) }
+            picture.setImage(url, manager: second.manager)
+            XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
+            pump("the end of the first transfer") { first.loader.loads.first?.isCancelled == true }
+            second.loader.loads.first?.answer(.red)
+            pump("the image") { picture.loadState == .loaded(.remote) }
+            destroyUnparented(picture)
+        }
+    }
+
     // MARK: On display
 
     func testAnImageOnDisplayAnswersUnlessASettingNeedsALoad() throws {

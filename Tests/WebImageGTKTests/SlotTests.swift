@@ -273,6 +273,22 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
+    func testALoadContinuesOffScreenIfTheViewLoadsThere() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.loadsOffscreen = true
+            window.show(picture)
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            gtk_widget_set_visible(picture.widget, gboolean(0))
+            pumpUntilIdle()
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, false)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the image") { picture.image != nil }
+        }
+    }
+
     func testAnEarlierLoadMayContinueBesideALaterOne() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())

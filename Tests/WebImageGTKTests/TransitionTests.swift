@@ -280,6 +280,64 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
+    func testTheImageOnDisplayIsNotShownAgain() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let steps = Steps()
+            picture.transition = steps.recording(.fade(duration: .seconds(60)))
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            // The second request is answered by memory, not by the image on display.
+            for options in [WebImageOptions(), .queryMemoryData] {
+                picture.setImage(
+                    url, options: .forceTransition, loadOptions: options, manager: fixture.manager)
+            }
+            XCTAssertTrue(picture.imageSlot.isInTransition)
+            XCTAssertEqual(steps.list, ["prepare without picture"])
+        }
+    }
+
+    func testEachFrameHasOneStepOfTheLastTransition() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let (red, blue) = (try fixture.url("red"), try fixture.url("blue"))
+            try fixture.remember(.red, at: red)
+            try fixture.remember(.blue, at: blue)
+            picture.transition = .fade(duration: .seconds(60))
+            picture.setImage(red, options: .forceTransition, manager: fixture.manager)
+            let steps = Steps()
+            picture.transition = steps.recording(.fade(duration: .milliseconds(60)))
+            picture.setImage(blue, options: .forceTransition, manager: fixture.manager)
+            pump("the end") { steps.list.last == "complete true" }
+            XCTAssertEqual(Set(steps.list).count, steps.list.count, "\(steps.list)")
+        }
+    }
+
+    func testAViewThatLeavesTheScreenEndsIt() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let steps = Steps()
+            picture.transition = steps.recording(.fade(duration: .seconds(60)))
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            let outcomes = Outcomes()
+            picture.setImage(
+                url, options: [.forceTransition, .waitTransition], manager: fixture.manager,
+                completion: { outcomes.append($0) })
+            gtk_widget_set_visible(picture.widget, gboolean(0))
+            XCTAssertEqual(steps.list.last, "complete false")
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            pump("the completion") { outcomes.successCount == 1 }
+            XCTAssertFalse(picture.imageSlot.isTicking)
+        }
+    }
+
     @MainActor private final class Steps {
         private(set) var list: [String] = []
 
