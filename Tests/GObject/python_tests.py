@@ -208,6 +208,15 @@ class Tests(unittest.TestCase):
             session.load_finish(results[0])
         self.assertTrue(context.exception.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CANCELLED))
 
+    def test_the_page_of_an_error_is_no_file(self):
+        results, session = [], WebImage.Session.get_default()
+        session.load_bytes_async(
+            WebImage.Request(uri=f"{self.address}/private/41.png"), None, lambda *arguments: results.append(arguments[1]))
+        self.iterate_until(lambda: results)
+        with self.assertRaises(GLib.Error) as context:
+            session.load_bytes_finish(results[0])
+        self.assertTrue(context.exception.matches(WebImage.error_quark(), WebImage.Error.HTTP_STATUS))
+
     def test_a_program_may_fork_before_it_uses_the_library(self):
         program = """import gi, os, sys
 gi.require_version("WebImage", "1.0")

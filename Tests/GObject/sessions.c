@@ -14,6 +14,17 @@ static GAsyncResult *wait_for(GAsyncResult **result) {
     return *result;
 }
 
+static guint64 get_number(const char *name) {
+    GAsyncResult *result = NULL;
+    web_image_session_get_statistics_async(session, NULL, take_result, &result);
+    GVariant *statistics = web_image_session_get_statistics_finish(session, wait_for(&result), NULL);
+    guint64 value = G_MAXUINT64;
+    g_assert_true(g_variant_lookup(statistics, name, "t", &value));
+    g_variant_unref(statistics);
+    g_object_unref(result);
+    return value;
+}
+
 static void a_size_and_a_processor_apply(void) {
     WebImageProcessor *circle = web_image_processor_new_circle(), *grayscale = web_image_processor_new_grayscale();
     WebImageProcessor *chain = web_image_processor_new_chain((WebImageProcessor *[]){circle, grayscale}, 2);
@@ -157,6 +168,7 @@ static void a_cancelled_load_says_so(void) {
     for (int is_early = 0; is_early < 2; is_early++) {
         GCancellable *cancellable = g_cancellable_new();
         if (is_early) g_cancellable_cancel(cancellable);
+        const guint64 requests = get_number("requests");
         GAsyncResult *result = NULL;
         web_image_session_load_async(session, request, cancellable, take_result, &result);
         g_cancellable_cancel(cancellable);
@@ -165,6 +177,8 @@ static void a_cancelled_load_says_so(void) {
         g_assert_null(web_image_session_load_finish(session, wait_for(&result), &error));
         g_assert_error(error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
         g_clear_error(&error);
+        // Nothing is loaded after an early cancellation.
+        g_assert_cmpuint(get_number("requests") - requests, ==, is_early ? 0 : 1);
         g_object_unref(result);
         g_object_unref(cancellable);
     }
@@ -187,17 +201,6 @@ static void bytes_are_those_of_the_file(void) {
     g_bytes_unref(bytes);
     g_object_unref(result);
     g_object_unref(request);
-}
-
-static guint64 get_number(const char *name) {
-    GAsyncResult *result = NULL;
-    web_image_session_get_statistics_async(session, NULL, take_result, &result);
-    GVariant *statistics = web_image_session_get_statistics_finish(session, wait_for(&result), NULL);
-    guint64 value = G_MAXUINT64;
-    g_assert_true(g_variant_lookup(statistics, name, "t", &value));
-    g_variant_unref(statistics);
-    g_object_unref(result);
-    return value;
 }
 
 static void what_is_prefetched_can_be_removed_and_cleared(void) {

@@ -33,15 +33,17 @@ static void increment(gpointer count) { (*(int *)count)++; }
 static void a_picture_shows_the_image_of_its_uri(void) {
     GtkWidget *window;
     WebImagePicture *picture = new_picture(&window);
-    int loaded = 0, failed = 0;
+    int loaded = 0, failed = 0, progressed = 0;
     g_signal_connect_swapped(picture, "loaded", G_CALLBACK(increment), &loaded);
     g_signal_connect_swapped(picture, "failed", G_CALLBACK(increment), &failed);
+    g_signal_connect_swapped(picture, "notify::progress", G_CALLBACK(increment), &progressed);
     web_image_picture_set_uri(picture, uris[0]);
     g_assert_true(web_image_picture_get_loading(picture));
     g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 0);
     wait_until_idle(picture);
     g_assert_cmpint(loaded, ==, 1);
     g_assert_cmpint(failed, ==, 0);
+    g_assert_cmpint(progressed, >=, 1);
     g_assert_cmpint(get_width(picture), ==, widths[0]);
     g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 1);
     g_assert_true(gtk_widget_has_css_class(GTK_WIDGET(picture), "loaded"));
