@@ -61,11 +61,7 @@ static GTask *task_new_unless_cancelled(
 // Ends a task with the error, if there is one. Returns whether there is.
 static gboolean task_fail(GTask *task, const WebImageBridgeError *error) {
     if (error == NULL) return FALSE;
-    if (error->code == WEB_IMAGE_ERROR_CANCELLED) {
-        g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_CANCELLED, "%s", error->message);
-    } else {
-        g_task_return_error(task, web_image_error_new(error));
-    }
+    g_task_return_error(task, web_image_error_new(error));
     return TRUE;
 }
 

@@ -74,7 +74,7 @@ internal import GTKObjects
 
     /// A button does what it does with the key in any case, as with a click.
     private func keyWasPressed() -> Bool {
-        guard isOffered, retry() else { return false }
+        guard retry() else { return false }
         return !focus.isInstance(of: gtk_button_get_type())
     }
 
