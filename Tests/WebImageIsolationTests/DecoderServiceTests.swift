@@ -35,9 +35,10 @@ import WebImageCore
             try channel.send(MessageEncoder.bytes(of: request), memory: memory, within: Channel.Limit())
         }
 
-        func reply() throws -> DecoderReply {
+        /// - Parameter other: the number of a request; `nil` for the last.
+        func reply(number other: Int? = nil) throws -> DecoderReply {
             let message = try channel.receive(until: Channel.Limit.now + 100, within: Channel.Limit())
-            return try DecoderReply(try #require(message), to: number)
+            return try DecoderReply(try #require(message), to: other ?? number)
         }
     }
 
@@ -49,41 +50,52 @@ import WebImageCore
         try file.withUnsafeBytes { try SharedMemory(constant: $0) }
     }
 
-    @Test func aLateCancellationDoesNotStopTheNextImage() throws {
-        let file = try memory(
-            CodecRegistry().encode(
-                IsolatedDecodingTests.image(PixelSize(width: 6000, height: 6000)), as: .png,
-                options: EncodingOptions().with { $0.pngLevel = 1 }))
-        let output = try SharedMemory(byteCount: 256 << 20)
-        try connection.send(.keepOutput, [output])
-        try connection.send(.info(.png), [file])
-        _ = try connection.reply()
-        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
-        // The image is in progress when it has pixels.
-        let deadline = ContinuousClock.now + .seconds(60)
-        while Self.allocatedByteCount(of: output) == 0, ContinuousClock.now < deadline { sched_yield() }
-        try connection.send(.cancel, number: 2)
-        guard case .image = try connection.reply() else {
-            Issue.record("another image was cancelled")
-            return
-        }
-    }
-
-    @Test func aCancellationBeforeTheImageBeginsStopsIt() throws {
-        let file = try memory(
-            CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 60, height: 40)), as: .png))
+    /// Encodes an animation of two frames as request 2, until it waits for the first.
+    private func startEncoding() throws {
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
-        try connection.send(.cancel, number: 2)
-        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
-        guard case .failure(.cancelled) = try connection.reply() else {
-            Issue.record("the image was not cancelled")
+        try connection.send(
+            .encodeAnimation(
+                .gif, Sent(EncodingOptions()), size: Self.frameSize, isOpaque: true, loopCount: 0,
+                durations: [.milliseconds(100), .milliseconds(100)]))
+        guard case .needsFrame = try connection.reply() else {
+            Issue.record("no frame is needed")
             return
         }
     }
 
-    private static func allocatedByteCount(of memory: SharedMemory) -> Int {
-        var status = stat()
-        return fstat(memory.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
+    /// Sends the frames that request 2 needs, and expects its file.
+    private func finishEncoding() throws {
+        let pixels = try IsolatedDecodingTests.image(Self.frameSize).pixels
+        let layout = PixelLayout(
+            offset: 0, size: Self.frameSize, bytesPerRow: Self.frameSize.width * 4, isOpaque: true)
+        var reply = DecoderReply.needsFrame(0)
+        while case .needsFrame = reply {
+            let memory = try pixels.withUnsafeBytes { try SharedMemory(constant: $0) }
+            try connection.send(.encodedFrame(layout), [memory], number: 2)
+            reply = try connection.reply(number: 2)
+        }
+        guard case .parts = reply else {
+            Issue.record("no file")
+            return
+        }
+    }
+
+    private static let frameSize = PixelSize(width: 64, height: 48)
+
+    @Test func aLateCancellationDoesNotStopTheNextImage() throws {
+        try startEncoding()
+        try connection.send(.cancel, number: 1)
+        try finishEncoding()
+    }
+
+    @Test func anImageThatWaitsCanBeCancelled() throws {
+        let file = try memory(
+            CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 640, height: 480)), as: .png))
+        try startEncoding()
+        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        try connection.send(.cancel, isNew: false)
+        try finishEncoding()
+        try expectFailure("a cancelled image") { $0 == .cancelled }
     }
 
     @Test func cancellingStopsTheImageInProgress() throws {
@@ -202,11 +214,41 @@ import WebImageCore
         }
     }
 
+    @Test func aLargerFrameLeavesThoseOfOtherFilesAlone() throws {
+        let output = try SharedMemory(byteCount: 64 << 20)
+        let mapping = try #require(output.mapped(.reading))
+        try connection.send(.keepOutput, [output])
+        func showFrame(_ session: Int, side: Int) throws -> PixelLayout {
+            var animation = EncodableAnimation()
+            for index in 0..<2 {
+                let image = try IsolatedDecodingTests.image(
+                    PixelSize(width: side, height: side), shift: session * 1000 + index * 100)
+                animation.append(image, duration: .milliseconds(100))
+            }
+            let file = try memory(CodecRegistry().encode(animation, as: .gif))
+            try connection.send(.openFrames(session: session, .gif, Sent(DecodingOptions())), [file])
+            _ = try connection.reply()
+            try connection.send(.frame(session: session, index: 0))
+            guard case .image(let image) = try connection.reply() else { throw InvalidMessage("no frame") }
+            return image.pixels
+        }
+        _ = try showFrame(1, side: 40)
+        let layout = try showFrame(2, side: 40)
+        let pixels = Data(bytes: mapping.address + layout.offset, count: layout.byteCount)
+        // Its memory is too small for the next.
+        try connection.send(.close(session: 1))
+        _ = try showFrame(3, side: 400)
+        #expect(Data(bytes: mapping.address + layout.offset, count: layout.byteCount) == pixels)
+    }
+
     @Test func restingGivesTheMemoryOfResultsBack() throws {
         let size = PixelSize(width: 3000, height: 2000)
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.image(size), as: .bmp))
         let output = try SharedMemory(byteCount: 256 << 20)
-        func allocatedByteCount() -> Int { Self.allocatedByteCount(of: output) }
+        func allocatedByteCount() -> Int {
+            var status = stat()
+            return fstat(output.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
+        }
         try connection.send(.keepOutput, [output])
         try connection.send(.decode(.bmp, Sent(DecodingOptions())), [file])
         guard case .image = try connection.reply() else {
