@@ -237,6 +237,17 @@ import WebImageTestSupport
         #expect(run.errors.contains("\(user.path("\(folder)/webimage/images")): there is no cache"), "\(run.errors)")
     }
 
+    @Test func failsIfTheIndexIsDamaged() async throws {
+        let folder = "cache-home/webimage/images"
+        for name in tool.names(in: folder) where name.hasPrefix("index.sqlite-") {
+            try FileManager.default.removeItem(atPath: tool.path("\(folder)/\(name)"))
+        }
+        _ = try tool.write(Data("no index".utf8), to: "\(folder)/index.sqlite")
+        let run = try await tool.run("cache", "list")
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.errors.contains("damaged index"), "\(run.errors)")
+    }
+
     @Test func failsIfTheDirectoryIsUnusable() async throws {
         let blocked = try tool.write(Data("x".utf8), to: "blocked")
         let run = try await tool.run("cache", "stats", "--cache-dir", blocked)

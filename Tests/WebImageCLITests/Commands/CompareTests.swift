@@ -94,6 +94,9 @@ import WebImageCore
         let changed = try await tool.run("compare", "--json", a, animation([0, 1, 3], "c.png"))
         #expect(changed.status == 1)
         #expect(try changed.object(Object.self).largestDifference == 40)
+        // The frame that differs most is reported, not the last.
+        let middle = try await tool.run("compare", "--json", a, animation([0, 2, 2], "e.png")).object(Object.self)
+        #expect(middle.equal == false && middle.largestDifference == 40)
         let shorter = try await tool.run("compare", a, animation([0, 1], "d.png"))
         #expect(shorter.status == 1 && shorter.output.contains("frames: 3 and 2\n"))
     }

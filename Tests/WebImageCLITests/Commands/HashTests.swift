@@ -89,5 +89,7 @@ import WebImageCore
         #expect(piped.status == 0 && ImageFormat(signatureOf: piped.outputData) == .png, "\(piped.errors)")
         let refused = try await tool.run("hash", "--decode", thumbhash.base64, "--only", "blurhash", "-o", "x.png")
         #expect(refused.status == 2 && refused.errors.contains("no BlurHash"))
+        let both = try await tool.run("hash", "--decode", thumbhash.base64, "--size", "40x30", "-o", "x.png")
+        #expect(both.status == 2 && both.errors.contains("longer side"))
     }
 }

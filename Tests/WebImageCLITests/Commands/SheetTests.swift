@@ -1,4 +1,5 @@
 import Foundation
+import ProgramSupport
 import Testing
 import WebImage
 import WebImageCore
@@ -80,6 +81,22 @@ import WebImageCore
         let image = try CodecRegistry.shared.decode(tool.contents(of: "sheet.png"))
         #expect(image.pixels[150, 20] == SIMD4(255, 255, 255, 255))
         #expect(image.pixels[200, 20] != SIMD4(255, 255, 255, 255))
+    }
+
+    @Test @MainActor func refusesASheetThatProgramsCannotRead() {
+        // With too many pixels, and with too long a side.
+        for size in ["40000x40000", "1x65500"] {
+            let arguments = ["in/0.png", "sheet.png", "--no-names", "--gap", "50", "--size", size]
+            #expect {
+                try SheetCommand(arguments.map { SystemString($0) })
+            } throws: { error in
+                if case ArgumentError.usage(_, let reason) = error {
+                    reason.contains("use a smaller --size")
+                } else {
+                    false
+                }
+            }
+        }
     }
 
     @Test func choosesColumnsForASheetOf4To3() {
