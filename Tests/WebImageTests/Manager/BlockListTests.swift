@@ -106,6 +106,20 @@ import WebImageTestSupport
         #expect(fixture.manager.isBlocked(url))
     }
 
+    @Test func theHookIsNotAskedAboutCancellations() async throws {
+        let fixture = try ManagerFixture { $0.shouldBlock = { _, _ in true } }
+        let results = Results()
+        // Of the request, and of its loader.
+        for number in 1...2 {
+            let operation = fixture.manager.load(
+                WebImageRequest(url).ignoringFailedURLs, completion: results.note)
+            let load = try await fixture.nextLoad()
+            if number == 1 { operation.cancel() } else { load.end(.failure(.cancelled)) }
+            _ = await results.wait(for: number)
+            try #require(fixture.manager.blockedURLs.isEmpty)
+        }
+    }
+
     @Test func fragmentsDoNotCount() throws {
         let list = BlockList(duration: .seconds(60))
         let (first, second) = (URL(string: "http://host/a#b"), URL(string: "http://host/a#c"))
