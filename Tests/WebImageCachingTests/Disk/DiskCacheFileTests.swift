@@ -285,6 +285,15 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: URL(filePath: fixture.directory)) == Data(10, of: 9))
     }
 
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func aFileOfAnotherUserInPlaceOfTheDirectoryIsReportedAsOne()
+        async throws
+    {
+        let path = try fixture.folder.write(Data(10, of: 9), to: "cache").path
+        try #require(chown(path, 65_534, 65_534) == 0)
+        #expect(await fixture.cache().data(for: "key") == nil)
+        #expect(fixture.reported == [.system(errno: ENOTDIR)])
+    }
+
     /// 10,000 bytes are stored in a segment, 30,000 in a separate file.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
     func anObstacleInPlaceOfAFileIsAMissAndMovedAside(obstacle: Obstacle, byteCount: Int) async throws {
