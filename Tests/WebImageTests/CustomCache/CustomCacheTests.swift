@@ -58,6 +58,17 @@ import WebImageTestSupport
         #expect(second.trace.entries.contains { $0.message.contains("the image is stored at this size") })
     }
 
+    @Test func aPartialVariantIsNotStored() async throws {
+        let fixture = try ManagerFixture(allowsDamage: true) { $0.cache = cache }
+        var request = WebImageRequest(try ManagerFixture.url("a"), options: .waitForStore, processors: [.grayscale()])
+        request.cacheAccess = .all
+        let png = try CodecRegistry.shared.encode(NoisyPicture.image(side: 96), as: .png)
+        let response = try await fixture.load(request, answeringWith: Data(png.prefix(png.count / 2)))
+        #expect(response.image.isPartial)
+        await flush(cache)
+        #expect(cache.storedKeys.isEmpty)
+    }
+
     @Test func revalidatesWhatItStored() async throws {
         var request = WebImageRequest(try ManagerFixture.url("a"), cachePolicy: .http)
         request.options = .waitForStore

@@ -112,10 +112,11 @@ import WebImageTestSupport
         #expect(fixture.cache.memory.count == 0)
     }
 
-    @Test func aPartialVariantIsNotStored() async throws {
+    @Test(arguments: [false, true]) func aPartialVariantIsNotStored(isProcessed: Bool) async throws {
         let fixture = try ManagerFixture(allowsDamage: true)
         let png = try CodecRegistry.shared.encode(NoisyPicture.image(side: 96), as: .png)
-        let response = try await fixture.load(variant(), answeringWith: Data(png.prefix(png.count / 2)))
+        let request = variant().with { if isProcessed { $0.processors = [.grayscale()] } }
+        let response = try await fixture.load(request, answeringWith: Data(png.prefix(png.count / 2)))
         #expect(response.image.isPartial)
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)
