@@ -64,6 +64,14 @@ import WebImageTestSupport
         #expect(try Codestream(Data(again).bytes, at: 0, isPrefix: false).parts.end == whole.count - 2)
     }
 
+    @Test(arguments: [(0, 64, "an empty image"), (64, 0, "an empty image"), (300, 300, "300 × 300 tiles")])
+    func refusesImpossibleSizes(width: Int, height: Int, problem: String) {
+        let data = CodestreamMaker(width: width, height: height, tile: (1, 1)).data
+        #expect(throws: WebImageError.decoding(format: .jpeg2000, reason: .corrupt(problem))) {
+            try Codestream(data.bytes, at: 0, isPrefix: false)
+        }
+    }
+
     /// Every prefix tells nothing or the right size.
     @Test func probesAnyBeginning() throws {
         let files = try FormatFiles()
