@@ -67,6 +67,24 @@ import WebImageTestSupport
         #expect(try #require(Pixels(shown.pixels).psnr(against: Pixels(registry.decode(p3).pixels))) > 40)
     }
 
+    @Test(arguments: FormatFiles.written.filter { $0 == .heic || $0 == .jpegXL })
+    func ignoresAProfileAboveTheLimit(format: LibraryFormat) throws {
+        let p3 = try Data(
+            contentsOf: Fixture.directory.deletingLastPathComponent().appending(path: "color/p3.jpg"))
+        let profile = try #require(try registry.keptProfile(of: p3))
+        var decoding = DecodingOptions()
+        decoding.keepsColors = true
+        let options = EncodingOptions(quality: 1, isLossless: true).with { $0.colorProfile = profile }
+        let file = try registry.encode(registry.decode(p3, options: decoding), as: format.format, options: options)
+        let kept = Pixels(try registry.decode(file, options: decoding).pixels)
+        decoding.keepsColors = false
+        for (limit, isUsed) in [(profile.bytes.count, true), (profile.bytes.count - 1, false)] {
+            decoding.limits.metadataByteCount = limit
+            let shown = Pixels(try registry.decode(file, options: decoding).pixels)
+            #expect((shown == kept) != isUsed, "\(limit)")
+        }
+    }
+
     @Test(arguments: FormatFiles.written) func anEmptyOneWritesTheOrientation(format: LibraryFormat) throws {
         let metadata = try registry.metadata(of: encoded(format, ImageMetadata()))
         #expect(CameraMetadata.numbers(of: metadata)["orientation"] == 1)
