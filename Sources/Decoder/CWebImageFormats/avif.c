@@ -93,7 +93,6 @@ static void set_crop(cwi_file_info *info, avifImage *image) {
 
 cwi_result cwi_open_avif(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
-    if (choice.page > 0) return cwi_no_page(1);
     avif_file *avif = cwi_make_file(sizeof *avif, &reading, bytes, length, limits, choice);
     if (!avif) return cwi_failure(CWI_NO_MEMORY, NULL);
     avif->decoder = avifDecoderCreate();

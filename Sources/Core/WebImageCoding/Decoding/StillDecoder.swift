@@ -177,7 +177,7 @@ extension MutablePixelBuffer {
     /// - Parameters:
     ///   - rows: in the order in which they are stored.
     ///   - write: receives the row's number and its memory.
-    /// - Returns: the number of rows, and whether all pixels are opaque.
+    /// - Returns: the number of rows, and whether all their pixels are opaque.
     mutating func fillRows(
         _ rows: some Sequence<Int>, hasAlpha: Bool, cancellation: Cancellation?,
         _ write: (_ row: Int, _ pixels: UnsafeMutablePointer<UInt8>) throws(WebImageError) -> Bool
@@ -192,6 +192,6 @@ extension MutablePixelBuffer {
             if hasAlpha, !cwi_premultiply(pixels, width) { isOpaque = false }
             count += 1
         }
-        return (count, isOpaque && count == height)
+        return (count, isOpaque)
     }
 }

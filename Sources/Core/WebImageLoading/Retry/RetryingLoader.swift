@@ -166,7 +166,7 @@ private final class RetryingTask: PausableTask {
 
     private func nextStep(after error: WebImageError) -> NextStep {
         let (isCancelled, refused) = state.withLock { ($0.isCancelled, $0.refused) }
-        if isCancelled || error == .cancelled { return .end(error) }
+        if isCancelled { return .end(error) }
         let isOffline =
             waitsForConnectivity && error.mayBeOffline && !request.url.isOnThisMachine
             && !environment.connectivity.isConnected
