@@ -72,7 +72,10 @@ import WebImageTestSupport
     @Test func loaderOnlyAsksTheLoaderDespiteACachedImage() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let request = WebImageRequest(url, cachePolicy: .reload)
+        let before = fixture.cache.memory.statistics
         #expect(SolidPicture(2).matches(try await fixture.load(request, answeringWith: SolidPicture(2)).image))
+        let after = fixture.cache.memory.statistics
+        #expect(after.hitCount == before.hitCount && after.missCount == before.missCount, "it is not looked for")
         #expect(
             SolidPicture(2).matches(try #require(fixture.manager.cachedImage(for: WebImageRequest(url)))),
             "it is stored")
