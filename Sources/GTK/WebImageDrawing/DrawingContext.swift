@@ -97,10 +97,8 @@ public struct DrawingContext: ~Copyable {
     /// Whether there was no error yet.
     var isIntact: Bool { state.failure == nil }
 
-    /// Stops drawing with an error, unless there was one before.
-    func fail(_ failure: WebImageError) {
-        if state.failure == nil { state.failure = failure }
-    }
+    /// Stops drawing with an error. Nothing is drawn after it, so that it is the only one.
+    func fail(_ failure: WebImageError) { state.failure = failure }
 
     /// Throws the first error, here or in cairo.
     func finish() throws(WebImageError) {
