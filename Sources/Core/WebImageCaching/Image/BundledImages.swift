@@ -1,4 +1,4 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore

@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Decodes BMP: 1 to 32 bits a pixel, palettes, masks, runs of 4 and 8 bits, alpha and profiles of the later headers.
 ///

@@ -1,6 +1,6 @@
 internal import CWebImageKernels
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Encodes BMP: 24 bits a pixel if the image is opaque, else 32 with alpha under a version 4 header, which browsers and
 /// image editors read.

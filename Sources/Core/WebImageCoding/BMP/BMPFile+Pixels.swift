@@ -1,6 +1,6 @@
 internal import CWebImageKernels
 internal import FoundationEssentials
-package import WebImageCore
+internal import WebImageCore
 
 extension BMPFile {
     func pixels(

@@ -1,6 +1,6 @@
 internal import CWebImageKernels
 internal import FoundationEssentials
-package import WebImageCore
+internal import WebImageCore
 
 /// The headers of a bitmap (Microsoft's "Bitmap Storage", OS/2's `BITMAPINFOHEADER2`), and its bytes.
 ///

@@ -1,5 +1,5 @@
 internal import CWebImageKernels
-package import FoundationEssentials
+internal import FoundationEssentials
 package import WebImageCore
 
 /// A file of still images that are decoded as a whole, after its header was read.

@@ -1,6 +1,6 @@
 internal import CWebImageKernels
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Encodes GIF: still images and animations, with optimized palettes.
 ///

@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Encodes ICO: an image for each of ``EncodingOptions/iconSides``, or one of at most 256 by 256 pixels. Images of 64
 /// pixels and more are PNG, smaller ones bitmaps, which older programs read too.

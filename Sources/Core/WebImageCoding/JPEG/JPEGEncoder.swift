@@ -1,8 +1,8 @@
 internal import CWebImageJPEG
 internal import CWebImageKernels
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+internal import WebImageCore
 
 /// Encodes JPEG with libjpeg-turbo, baseline or progressive. Transparent pixels are blended over
 /// ``EncodingOptions/background``.

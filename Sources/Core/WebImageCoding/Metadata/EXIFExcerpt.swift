@@ -1,7 +1,7 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Glibc
-package import SystemText
-package import WebImageCore
+internal import SystemText
+internal import WebImageCore
 
 /// A short file with the EXIF of a long one, made of the few parts that have to be read for it.
 ///

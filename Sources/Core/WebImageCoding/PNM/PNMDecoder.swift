@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Decodes PBM, PGM, PPM and PAM (Netpbm's manual pages), plain and raw, up to 16 bits; of several images in a file, the
 /// first.

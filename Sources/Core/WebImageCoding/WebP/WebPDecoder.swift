@@ -1,6 +1,6 @@
 internal import CWebImageWebP
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 /// Decodes WebP with libwebp: lossy and lossless, with and without alpha, animated.
 ///

@@ -1,8 +1,8 @@
 internal import CWebImageKernels
 internal import CWebImageWebP
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+internal import WebImageCore
 
 /// Encodes WebP with libwebp, lossy or lossless.
 ///

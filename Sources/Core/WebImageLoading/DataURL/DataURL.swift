@@ -1,6 +1,6 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import SystemText
-package import WebImageCore
+internal import WebImageCore
 
 /// The content of a `data:` URL, as browsers read it (WHATWG Fetch Standard, "data: URL processor").
 struct DataURL: Sendable {

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import WebImageCore
 
 /// Decides which credentials a load sends to servers and proxies, and what to do when they are refused.

@@ -1,5 +1,5 @@
 internal import CWebImageCurl
-package import FoundationEssentials
+internal import FoundationEssentials
 public import WebImageCore
 
 /// Decides whether a load that failed is tried again, and when.

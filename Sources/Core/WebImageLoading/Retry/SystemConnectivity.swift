@@ -1,6 +1,6 @@
 internal import CWebImageSystem
 internal import Dispatch
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 

@@ -1,6 +1,6 @@
 internal import CWebImageCurl
 internal import Glibc
-package import WebImageCore
+internal import WebImageCore
 
 /// A socket of a connection.
 final class CurlSocket {

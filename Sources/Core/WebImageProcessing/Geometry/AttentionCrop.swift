@@ -1,5 +1,5 @@
 internal import WebImageCoding
-package import WebImageCore
+internal import WebImageCore
 
 /// Finds the part of an image that people look at: edges, colors of skin, and strong colors count, as in libvips.
 ///

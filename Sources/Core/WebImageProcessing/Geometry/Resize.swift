@@ -1,5 +1,5 @@
 internal import WebImageCoding
-package import WebImageCore
+internal import WebImageCore
 
 extension TargetSize {
     fileprivate var hasBothSides: Bool {

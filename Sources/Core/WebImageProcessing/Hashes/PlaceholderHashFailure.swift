@@ -1,4 +1,4 @@
-package import WebImageCore
+internal import WebImageCore
 
 /// Why a BlurHash or ThumbHash is invalid.
 enum PlaceholderHashFailure: Error, Hashable {

@@ -1,5 +1,5 @@
 import Dispatch
-package import FoundationEssentials
+import FoundationEssentials
 import WebImageCore
 
 /// When the next preview is due: an interval after the last, or later if previews take long to make.
