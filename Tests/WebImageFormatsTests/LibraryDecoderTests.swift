@@ -79,6 +79,19 @@ import WebImageTestSupport
         }
     }
 
+    @Test(arguments: FormatFiles.made, [-1, 1]) func aFrameThatIsNotThereIsAnError(
+        format: LibraryFormat, frame: Int
+    ) throws {
+        try files.make(format, "image", from: files.png("source.png", size: PixelSize(width: 32, height: 32)))
+        let data = try files.data("image")
+        #expect(throws: WebImageError.decoding(format: format.format, reason: .unsupported("such a frame"))) {
+            try data.withBytes { (bytes) throws(WebImageError) in
+                let file = try LibraryFile(format, bytes: bytes, limits: .default)
+                _ = try file.pixels(ofFrame: frame, allowsDamage: false, cancellation: nil)
+            }
+        }
+    }
+
     /// 60 truncated and 60 damaged versions of each.
     @Test(arguments: FormatFiles.made) func survivesDamage(format: LibraryFormat) throws {
         try files.make(format, "image", from: files.png("source.png", size: PixelSize(width: 48, height: 40)))
