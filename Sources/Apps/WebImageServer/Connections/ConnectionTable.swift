@@ -67,6 +67,8 @@ final class ConnectionTable: Sendable {
     var count: Int { state.withLock { $0.connections.count } }
     /// The requests without an answer, for tests.
     var workingCount: Int { state.withLock { $0.connections.values.count { $0.phase == .working } } }
+    /// The connections that wait for another request, for tests.
+    var idleCount: Int { state.withLock { $0.connections.values.count { $0.phase == .idle } } }
 
     // MARK: Phases
 
