@@ -161,7 +161,7 @@ var targets: [Target] = [
 
     // Needs nothing of the library.
     library("WebImageMainLoop", ["CWebImageGLib"]),
-    library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
+    library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading", "SystemText"]),
     // Requests for images that URLs describe, from a server of any kind.
     library(
         "WebImageService",

@@ -85,6 +85,13 @@ struct PictureFixture {
         let image = try swatch.image()
         cache.memory.set(image, for: WebImageRequest(url).cacheKey, cost: image.memoryCost)
     }
+
+    /// Puts `swatch` into memory, and returns its URL.
+    func remembered(_ swatch: Swatch, as name: String) throws -> URL {
+        let url = try url(name)
+        try remember(swatch, at: url)
+        return url
+    }
 }
 
 /// A window with one box, closed at the end.

@@ -126,8 +126,7 @@ final class WebButtonTests: GTKTestCase {
             let (fixture, window, button) = (PictureFixture(), TestWindow(), WebButton())
             defer { window.close() }
             window.add(button.widget)
-            let url = try fixture.url("plate")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "plate")
             button.backgroundSlot(for: .normal).setImage(url, manager: fixture.manager)
             button.backgroundSlot(for: .highlighted).contentMode = .scaleAspectFit
             // The image is half as high as wide, and fills the square.

@@ -129,8 +129,7 @@ final class PictureLifeTests: GTKTestCase {
             weak var pixels: PixelBuffer?
             do {
                 let fixture = PictureFixture()
-                let url = try fixture.url("red")
-                try fixture.remember(.red, at: url)
+                let url = try fixture.remembered(.red, as: "red")
                 picture.setImage(url, manager: fixture.manager)
                 pixels = picture.image?.pixels
             }
@@ -166,8 +165,7 @@ final class PictureLifeTests: GTKTestCase {
             let picture = WebPicture(wrapping: widget)
             XCTAssertEqual(picture.widget, widget)
             XCTAssertTrue(WebPicture.attached(to: widget) === picture)
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, manager: fixture.manager)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
         }

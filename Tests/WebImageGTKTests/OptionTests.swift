@@ -257,8 +257,7 @@ final class PictureOptionsTests: GTKTestCase {
             window.show(picture)
             setAnimations(false)
             defer { setAnimations(true) }
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
             XCTAssertFalse(picture.imageSlot.isInTransition)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
@@ -270,8 +269,7 @@ final class PictureOptionsTests: GTKTestCase {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
             XCTAssertTrue(picture.imageSlot.isInTransition)
             gtk_widget_set_visible(picture.widget, gboolean(0))

@@ -268,8 +268,7 @@ final class FailureTests: GTKTestCase {
             XCTAssertEqual(failed[10, 10], Swatch.blue.pixel)
             XCTAssertEqual(failed[10, 5].w, 0)
             // Images fit, as before.
-            let red = try fixture.url("red")
-            try fixture.remember(.red, at: red)
+            let red = try fixture.remembered(.red, as: "red")
             picture.setImage(red, manager: fixture.manager)
             let loaded = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 20, height: 20)
             XCTAssertEqual(loaded[1, 10], Swatch.red.pixel)

@@ -91,8 +91,7 @@ final class SetImageTests: GTKTestCase {
     func testAnImageInMemoryIsSetAtOnce() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             var origin: ImageOrigin?
             picture.setImage(
                 url, options: .fadeIn, manager: fixture.manager, completion: { origin = try? $0.get().origin })
@@ -108,8 +107,7 @@ final class SetImageTests: GTKTestCase {
     func testNilClears() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, manager: fixture.manager)
             picture.imageURL = nil
             XCTAssertNil(picture.image)
@@ -143,8 +141,7 @@ final class SetImageTests: GTKTestCase {
     func testNilKeepsTheImageIfThePlaceholderIsIgnored() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, manager: fixture.manager)
             let outcomes = Outcomes()
             picture.setImage(
@@ -178,8 +175,7 @@ final class SetImageTests: GTKTestCase {
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
 
             // Never in place of what was set later.
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(nil, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager)
             picture.setImage(url, manager: fixture.manager)
             pumpUntilIdle()
@@ -254,8 +250,7 @@ final class SetImageTests: GTKTestCase {
     func testTheSameURLAtAnotherSizeLoads() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, manager: fixture.manager)
             picture.setImage(url, thumbnail: Thumbnail(.pixels(width: 2, height: 1)), manager: fixture.manager)
             XCTAssertEqual(fixture.loader.loads.count, 1)
@@ -319,8 +314,7 @@ final class SetImageTests: GTKTestCase {
     func testReloadLoadsTheSameURLAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, manager: fixture.manager)
             picture.setImage(WebImageRequest(url, cachePolicy: .reload), manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.blue)

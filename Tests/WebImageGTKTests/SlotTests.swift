@@ -247,8 +247,7 @@ final class SlotLifeTests: GTKTestCase {
             defer { window.close() }
             gtk_widget_set_direction(picture.widget, GTK_TEXT_DIR_RTL)
             window.show(picture)
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.transition = .slide(from: .leading, duration: .seconds(60))
             picture.setImage(url, options: .forceTransition, manager: fixture.manager)
             picture.imageSlot.painter.setProgress(0.5)

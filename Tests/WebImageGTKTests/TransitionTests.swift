@@ -272,8 +272,7 @@ final class TransitionStepsTests: GTKTestCase {
             defer { setAnimations(true) }
             let steps = Steps()
             picture.transition = steps.recording(.slide(from: .top))
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             picture.setImage(url, options: .forceTransition, manager: fixture.manager)
             XCTAssertEqual(steps.list, ["prepare without picture", "complete true"])
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
@@ -287,8 +286,7 @@ final class TransitionStepsTests: GTKTestCase {
             window.show(picture)
             let steps = Steps()
             picture.transition = steps.recording(.fade(duration: .seconds(60)))
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             // The second request is answered by memory, not by the image on display.
             for options in [WebImageOptions(), .queryMemoryData] {
                 picture.setImage(
@@ -304,9 +302,7 @@ final class TransitionStepsTests: GTKTestCase {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
-            let (red, blue) = (try fixture.url("red"), try fixture.url("blue"))
-            try fixture.remember(.red, at: red)
-            try fixture.remember(.blue, at: blue)
+            let (red, blue) = (try fixture.remembered(.red, as: "red"), try fixture.remembered(.blue, as: "blue"))
             picture.transition = .fade(duration: .seconds(60))
             picture.setImage(red, options: .forceTransition, manager: fixture.manager)
             let steps = Steps()
@@ -324,8 +320,7 @@ final class TransitionStepsTests: GTKTestCase {
             window.show(picture)
             let steps = Steps()
             picture.transition = steps.recording(.fade(duration: .seconds(60)))
-            let url = try fixture.url("red")
-            try fixture.remember(.red, at: url)
+            let url = try fixture.remembered(.red, as: "red")
             let outcomes = Outcomes()
             picture.setImage(
                 url, options: [.forceTransition, .waitTransition], manager: fixture.manager,

@@ -170,19 +170,6 @@ import Testing
         #expect(exit.is_known && exit.signal == SIGXCPU)
     }
 
-    @Test func limitsCannotBeRaised() throws {
-        let limits = try SandboxProbe.contents("/proc/\(SandboxProbe().innerPid())/limits").split(separator: "\n")
-        func hardLimit(_ name: String) -> Substring? {
-            limits.first { $0.hasPrefix(name) }?.dropFirst(name.count).split(separator: " ").dropFirst().first
-        }
-        for name in ["Max core file size", "Max file size", "Max locked memory", "Max msgqueue size"] {
-            #expect(hardLimit(name) == "0", "\(name)")
-        }
-        for name in ["Max cpu time", "Max address space", "Max data size"] {
-            #expect(hardLimit(name).flatMap { UInt64($0) } != nil, "\(name) is unlimited")
-        }
-    }
-
     @Test func limitsAreNeverRaisedAboveThoseOfTheProcess() throws {
         let probe = try SandboxProbe()
         let process = try probe.innerPid()

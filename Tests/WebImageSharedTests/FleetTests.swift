@@ -297,7 +297,7 @@ struct FleetTests: FleetSuite {
             case .claimed: break
             case .absent, .unavailable:
                 let response = try await client().send(.get, SharedObject.key(of: name))
-                #expect(response.statusCode == 404, "round \(round): a lease that nobody knows of")
+                #expect(response.statusCode == 404, "round \(round): the lease remains")
             case .found: Issue.record("round \(round): nothing was stored")
             }
         }

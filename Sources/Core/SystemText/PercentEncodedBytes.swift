@@ -58,10 +58,10 @@ public struct PercentEncodedBytes: Sequence, IteratorProtocol {
     }
 }
 
-extension String {
+extension Sequence<UInt8> {
     /// Percent-encodes all bytes but the unreserved characters (RFC 3986, 2.3) and `others`.
     public func percentEncoded(keeping others: String = "") -> String {
-        utf8.map { byte in
+        map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),

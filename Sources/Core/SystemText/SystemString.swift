@@ -125,14 +125,7 @@ extension SystemString {
     /// The URL of the file with this path, which may be relative to the current directory.
     public var fileURL: URL {
         let path = hasPrefix("/") ? self : Self.currentDirectory + "/" + self
-        var text = "file://"
-        for byte in path.bytes {
-            if Self.isUnencoded(byte) {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
+        let text = "file://" + path.bytes.percentEncoded(keeping: "!$&'()*+,=:@/")
         // Everything that is invalid in a path has been encoded.
         return URL(string: text) ?? URL(filePath: description)
     }
@@ -141,14 +134,5 @@ extension SystemString {
         guard let path = getcwd(nil, 0) else { return SystemString("/proc/self/cwd") }
         defer { free(path) }
         return SystemString(cString: path)
-    }
-
-    private static func isUnencoded(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: "-._~!$&'()*+,=:@/".utf8.contains(byte)
-        }
     }
 }

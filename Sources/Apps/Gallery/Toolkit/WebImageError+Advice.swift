@@ -31,7 +31,7 @@ extension WebImageError {
         }
     }
 
-    /// The advice for the user of the Gallery; `nil` where there is none.
+    /// The advice for the user of the Gallery, if any.
     var galleryAdvice: String? {
         switch self {
         case .httpStatus(401, _): "Write NAME:PASSWORD@ before the name of the server."

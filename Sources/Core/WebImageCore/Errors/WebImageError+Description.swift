@@ -18,7 +18,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         [errorDescription, advice].compactMap(\.self).joined(separator: " ")
     }
 
-    /// The library's advice; `nil` where there is none.
+    /// The library's advice, if any.
     public var recoverySuggestion: String? { advice.map(CredentialRedaction.removingUserInformation(from:)) }
 
     /// The URL, file or cache key that the sentence of ``problem`` is about.

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SystemText
 internal import WebImageCore
 internal import WebImageLoading
 
@@ -160,7 +161,7 @@ struct ResultAnswer {
                 ? Character(scalar) : "_"
         }
         var text = "\(kind); filename=\"\(String(plain))\""
-        if !name.utf8.allSatisfy({ $0 < 0x80 }) { text += "; filename*=UTF-8''" + name.percentEncoded() }
+        if !name.utf8.allSatisfy({ $0 < 0x80 }) { text += "; filename*=UTF-8''" + name.utf8.percentEncoded() }
         return text
     }
 

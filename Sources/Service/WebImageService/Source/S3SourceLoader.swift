@@ -43,7 +43,7 @@ final class S3SourceLoader: ImageLoader {
     private func response(to request: LoaderRequest) async throws(WebImageError) -> S3Client.Response {
         let url = request.url
         // As signatures require.
-        let key = String(url.path(percentEncoded: false).dropFirst()).percentEncoded(keeping: "/")
+        let key = url.path(percentEncoded: false).dropFirst().utf8.percentEncoded(keeping: "/")
         guard !key.isEmpty, let bucket = url.host(), let client = client(for: bucket) else {
             throw .invalidURL(url.absoluteString)
         }

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import Glibc
+internal import SystemText
 public import WebImageCore
 internal import WebImageLoading
 
@@ -95,7 +96,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
         if !query.isEmpty {
             text +=
                 "?"
-                + query.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.value.percentEncoded())" }
+                + query.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.value.utf8.percentEncoded())" }
                 .joined(separator: "&")
         }
         return URL(string: text)
