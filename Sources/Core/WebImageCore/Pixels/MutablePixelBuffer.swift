@@ -71,7 +71,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     package var baseAddress: UnsafeMutableRawPointer { storage.address }
 
     /// Sets every byte to 0: transparent black.
-    package mutating func clear() {
+    public mutating func clear() {
         memset(storage.address, 0, bytesPerRow * height)
     }
 

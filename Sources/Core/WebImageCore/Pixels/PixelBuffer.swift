@@ -108,7 +108,7 @@ extension PixelBuffer {
     ///
     /// - Returns: `nil` if no pixel is in `rect`; this object if all are.
     /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
-    package func cropped(to rect: PixelRect) throws(WebImageError) -> PixelBuffer? {
+    public func cropped(to rect: PixelRect) throws(WebImageError) -> PixelBuffer? {
         guard let rect = rect.clamped(to: size) else { return nil }
         guard rect.size != size else { return self }
         let part = PixelBuffer(rect, of: self)
@@ -120,8 +120,16 @@ extension PixelBuffer {
     /// Whether the memory belongs to a larger image.
     var isPart: Bool { byteCount > rowsByteCount }
 
-    /// Returns a copy of the pixels, without gaps between rows.
-    package func copied() throws(WebImageError) -> MutablePixelBuffer {
+    /// Returns a copy of the pixels, without gaps between rows, to change them.
+    ///
+    /// ```swift
+    /// var copy = try image.pixels.copied()
+    /// copy.withUnsafeMutableBytes { bytes in bytes[0] = 255 }
+    /// let changed = copy.freeze(isOpaque: image.pixels.isOpaque)
+    /// ```
+    ///
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
+    public func copied() throws(WebImageError) -> MutablePixelBuffer {
         var copy = try MutablePixelBuffer(width: width, height: height, pool: storage.pool)
         let rowByteCount = copy.bytesPerRow
         copy.withUnsafeMutableBytes { bytes in

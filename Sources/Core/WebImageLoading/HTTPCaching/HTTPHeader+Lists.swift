@@ -11,23 +11,27 @@ extension HTTPHeader {
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.
 extension [HTTPHeader] {
     /// Returns all values of the fields with that name, in order. Case does not matter.
-    package func values(named name: String) -> [String] {
+    public func values(named name: String) -> [String] {
         filter { $0.isNamed(name) }.map(\.value)
     }
 
-    /// Returns the joined values of the fields with that name; `nil` without any.
-    package func combinedValue(named name: String) -> String? {
+    /// Returns the values of the fields with that name, joined by commas; `nil` without any.
+    public func combinedValue(named name: String) -> String? {
         let values = values(named: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// Returns the elements of a list field; see `listElements`.
-    package func elements(ofFieldNamed name: String) -> [String] {
+    /// Returns the elements of a list field, trimmed: commas separate them, except within quotation marks. Empty ones are left out.
+    ///
+    /// ```swift
+    /// let directives = headers.elements(ofFieldNamed: "Cache-Control")
+    /// ```
+    public func elements(ofFieldNamed name: String) -> [String] {
         values(named: name).flatMap { $0.listElements }
     }
 
     /// Removes every field with that name.
-    package mutating func remove(named name: String) {
+    public mutating func remove(named name: String) {
         removeAll { $0.isNamed(name) }
     }
 }

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 internal import SystemText
@@ -24,9 +25,10 @@ final class FolderLoader: ImageLoader {
     ) -> any LoaderTask {
         let relative = (request.url.host() ?? "") + request.url.path(percentEncoded: false)
         let task = ReplaceableTask(priority: priority)
-        task.start { priority in
-            // The look-up follows links, so it is made where reading may wait.
-            let item = Self.queue.submit(priority: priority) { [self] in
+        task.start { _ in
+            // The look-up follows links, so it is made where reading may wait. It runs also when it is cancelled, so that the load has an
+            // end, which the next task reports.
+            Self.queue.async { [self] in
                 let url = file(relative)
                 task.end()
                 guard let url else { return handler(.finished(.failure(.file(path: relative, errno: ENOENT)))) }
@@ -39,17 +41,14 @@ final class FolderLoader: ImageLoader {
                     }
                 }
             }
-            return LookUp(item: item)
+            return LookUp()
         }
         return task
     }
 
-    /// It runs also when it is cancelled, so that the load has an end, which the next task reports.
     private struct LookUp: LoaderTask {
-        let item: WorkItem
-
-        func cancel() { item.setPriority(.veryHigh) }
-        func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
+        func cancel() {}
+        func setPriority(_ priority: LoadPriority) {}
     }
 
     /// Returns a file of the folder; `nil` if there is none.
@@ -61,7 +60,7 @@ final class FolderLoader: ImageLoader {
         return SystemString(path).fileURL
     }
 
-    private static let queue = WorkQueue(label: "webimage-local", threadCount: 1)
+    private static let queue = DispatchQueue(label: "webimage-local")
 
     private static func realPath(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }

@@ -1,9 +1,15 @@
 internal import FoundationEssentials
-internal import WebImageCoding
 
 extension ImageMetadata {
     /// The artist and the copyright of a photograph, as EXIF without anything else; `nil` without either.
-    var copyright: ImageMetadata? {
+    ///
+    /// It is for pictures that are published: they keep whose they are, and lose the place, the date and the camera.
+    ///
+    /// ```swift
+    /// var options = EncodingOptions()
+    /// options.metadata = try CodecRegistry.standard.metadata(of: photograph).copyright
+    /// ```
+    public var copyright: ImageMetadata? {
         guard let exif = exif.map({ [UInt8]($0) }), let layout = TIFFLayout(exif.span.bytes) else { return nil }
         let directory = TIFFDirectory(
             layout, at: layout.firstDirectory, in: exif.span.bytes, tags: [TIFFTag.artist, TIFFTag.copyright])
