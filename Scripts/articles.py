@@ -1,8 +1,8 @@
 """The pages of Documentation that are articles of the site, too: what Scripts/docs changes in their text.
 
-- Links to files of the repository, which the site does not have, become code.
+- Links to other articles become those of the site, links to other files of the repository, which the site does not have, code.
 - The columns with tests and the sections "How this page is …" are for the repository only.
-- A table that has only symbols gets the first sentence of each symbol's documentation.
+- A table that has only symbols gets the first sentence of each symbol's documentation. In a table with examples, types and properties become links.
 - A table of images becomes a grid, because the site has no line breaks in tables.
 """
 
@@ -11,8 +11,11 @@ import re
 import modules as library
 
 PAGES = [library.ROOT / "Documentation" / name for name in ("Faults.md", "Options.md", "Processing.md")]
+PAGES += sorted((library.ROOT / "Documentation" / "Names").glob("*.md"))
+GUIDES = library.ROOT / "Documentation" / "Guides.docc"
 COLUMNS_OF_TESTS = {"Test", "Shown by"}
 SYMBOLS = "Here"
+EXAMPLES = "Example"
 
 
 class Symbols:
@@ -36,6 +39,10 @@ class Symbols:
         path = tuple(symbol["pathComponents"])
         parts = [path[:end] for end in range(1, len(path) + 1)]
         return f"``{'/'.join([module, *(part[-1] + (f'-{self.kinds[part]}' if part in self.kinds else '') for part in parts)])}``"
+
+    def linked(self, text):
+        """The text with links in place of the code that names types and properties."""
+        return re.sub(r"`([\w.]+)`", lambda match: self.link(match[1]) if match[1] in self.found else match[0], text)
 
     def summary(self, name):
         """The first sentence of the symbol's documentation, with code in place of links."""
@@ -70,7 +77,10 @@ def table(lines, symbols):
         return grid(rows)
     shown = [index for index, name in enumerate(header) if name not in COLUMNS_OF_TESTS]
     header, rows = [header[index] for index in shown], [[line[index] for index in shown] for line in rows]
-    if SYMBOLS in header:
+    if EXAMPLES in header:
+        for line in rows:
+            line[header.index(SYMBOLS)] = symbols.linked(line[header.index(SYMBOLS)])
+    elif SYMBOLS in header:
         place = header.index(SYMBOLS)
         header[place] = "Setting"
         names = [line[place].strip("`") for line in rows]
@@ -86,7 +96,13 @@ def table(lines, symbols):
 def article(text, symbols):
     """The text of a page of Documentation as an article."""
     text = re.sub(r"^## How this page is .*?(?=^## |\Z)", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)[^)]*\)", r"`\1`", text)
+    articles = {page.stem for page in (*PAGES, *GUIDES.glob("*.md"))}
+
+    def link(match):
+        stem = match[2].rpartition("/")[2].removesuffix(".md")
+        return f"<doc:{stem}>" if stem in articles else f"`{match[1]}`"
+
+    text = re.sub(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#]*)[^)]*\)", link, text)
     result, lines = [], text.splitlines() + [""]
     while lines:
         if lines[0].startswith("|"):
