@@ -63,6 +63,12 @@ extension BenchmarkGroup {
                     for key in keys { group.addTask { await check(key, disk) } }
                 }
             }
+            table.compareTimes("from disk, one after the other", count: keys.count) {
+                let manager = sample.manager(disk: disk)
+                for request in sample.requests { await check(request, manager) }
+            } yardstick: {
+                for key in keys { await check(key, disk) }
+            }
         }
     }
 }
