@@ -14,8 +14,8 @@ public import WebImageCore
 /// Look-ups try memory first; a value found only on disk is put into memory as well. A ``CacheArchiver`` converts
 /// values to data; `Codable` types need none.
 ///
-/// Methods may be called from any thread. ``blockingValue(for:)`` and ``blockingContains(_:)`` block on the disk. They are for
-/// programs without `async`, and must not be called on the main thread. Several caches, also in several processes, may
+/// Methods may be called from any thread. Those whose names begin with `blocking`, such as ``blockingValue(for:)``, block on the disk. They
+/// are for programs without `async`, and must not be called on the main thread. Several caches, also in several processes, may
 /// use one directory. Each has its own memory cache, which does not see changes of the others.
 public final class Cache<Value: Sendable>: Sendable {
     /// A cached value with its extended data.
@@ -64,9 +64,15 @@ public final class Cache<Value: Sendable>: Sendable {
         self.onFailure = onFailure ?? disk.configuration.onFailure
     }
 
-    /// Creates a cache in `directory` with the default configuration.
+    /// Creates a cache in `directory` with the default configuration. Its ``name`` is also that of ``memory`` and ``disk``, in their
+    /// statistics.
     public convenience init(directory: URL, archiver: CacheArchiver<Value>) {
-        self.init(disk: DiskCache(configuration: DiskCache.Configuration(directory: directory)), archiver: archiver)
+        var storage = DiskCache.Configuration(directory: directory)
+        storage.name = directory.lastPathComponent
+        var memory = MemoryCache<String, Item>.Configuration(costLimit: 64 << 20)
+        memory.name = storage.name
+        self.init(
+            disk: DiskCache(configuration: storage), archiver: archiver, memory: MemoryCache(configuration: memory))
     }
 
     /// Creates a cache in the user's cache directory: `$XDG_CACHE_HOME/<program>/<name>`.
@@ -300,6 +306,14 @@ extension Cache {
         forgetAll()
     }
 
+    /// Like ``removeAll(progress:)``, but blocks on the disk. Never returns if called by `progress` or by a completion of ``disk``.
+    @available(*, noasync, message: "It blocks on the disk; use removeAll(progress:)")
+    public func blockingRemoveAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) {
+        forgetAll()
+        disk.blockingRemoveAll(progress: progress)
+        forgetAll()
+    }
+
     /// Removes expired entries, and then the least recently used ones until memory and disk have at most `count` each,
     /// the values on disk have at most `size` bytes, and all were used within `age`. By default, nothing is limited.
     ///
@@ -307,6 +321,13 @@ extension Cache {
     public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) async {
         memory.trim(toCount: count, toAge: age)
         await disk.trim(toSize: size, toCount: count, toAge: age)
+    }
+
+    /// Like ``trim(toSize:toCount:toAge:)``, but blocks on the disk. Never returns if called by a completion of ``disk``.
+    @available(*, noasync, message: "It blocks on the disk; use trim(toSize:toCount:toAge:)")
+    public func blockingTrim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) {
+        memory.trim(toCount: count, toAge: age)
+        disk.blockingTrim(toSize: size, toCount: count, toAge: age)
     }
 
     /// Removes expired entries. Look-ups never return them.

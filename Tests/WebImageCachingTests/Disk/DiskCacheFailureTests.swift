@@ -178,7 +178,7 @@ import WebImageTestSupport
         let new = try #require(try number(of: "new"))
         #expect(old.id == new.id && old.generation != new.generation)
         let writer = DiskWriter(
-            configuration: cache.configuration, directory: directory, readers: readers,
+            configuration: cache.configuration, limits: cache.limits, directory: directory, readers: readers,
             now: { [fixture] in fixture.clock.withLock { $0 } })
         writer.removeDamaged(old)
         #expect(writer.totals()?.count == 1)

@@ -207,7 +207,7 @@ import WebImageTestSupport
 
     @Test(arguments: [true, false])
     func aTimerRemovesTooOldAndExpiredEntries(expires: Bool) async {
-        let cache = fixture.cache(ageLimit: .seconds(expires ? 1_000 : 100), upkeepInterval: 0.01)
+        let cache = fixture.cache(ageLimit: .seconds(expires ? 1_000 : 100), trimInterval: .milliseconds(10))
         let attributes = DiskCache.Attributes(expiration: expires ? .after(.seconds(100)) : nil)
         await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
         fixture.advance(seconds: 101)
@@ -216,7 +216,7 @@ import WebImageTestSupport
     }
 
     @Test func anIdleTimerDoesNotRetainTheCache() async throws {
-        var cache: DiskCache? = fixture.cache(upkeepInterval: 0.001)
+        var cache: DiskCache? = fixture.cache(trimInterval: .milliseconds(1))
         await cache?.storeNow(Data(10, of: 1), for: "key")
         try await fixture.end(&cache)
     }
@@ -272,7 +272,7 @@ import WebImageTestSupport
 
     @Test func aTimerResetsAccessTimesInTheFuture() async {
         fixture.advance(seconds: Self.years64)
-        let cache = fixture.cache(ageLimit: .seconds(1_000), upkeepInterval: 0.01)
+        let cache = fixture.cache(ageLimit: .seconds(1_000), trimInterval: .milliseconds(10))
         await cache.storeNow(Data(10, of: 1), for: "future")
         fixture.advance(seconds: -Self.years64)
         let now = Date(microseconds: fixture.clock.withLock { $0 })

@@ -31,7 +31,7 @@ final class DiskFixture: Sendable {
     func cache(
         at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Duration? = .seconds(1_000),
         freeSpaceFloor: Int64 = 0,
-        fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20, upkeepInterval: Double = 60,
+        fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20, trimInterval: Duration? = .seconds(60),
         lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(),
         configure: (inout DiskCache.Configuration) -> Void = { _ in }
     ) -> DiskCache {
@@ -40,6 +40,7 @@ final class DiskFixture: Sendable {
         configuration.ageLimit = ageLimit
         configuration.freeSpaceFloor = freeSpaceFloor
         configuration.fileThreshold = fileThreshold
+        configuration.trimInterval = trimInterval
         configuration.onFailure = { error in
             self.failures.withLock { $0.append(error) }
             self.firstFailure.signal()
@@ -47,7 +48,7 @@ final class DiskFixture: Sendable {
         configure(&configuration)
         return DiskCache(
             configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit,
-            lockPatience: lockPatience, indexLookInterval: 0, upkeepInterval: upkeepInterval)
+            lockPatience: lockPatience, indexLookInterval: 0)
     }
 
     /// A configuration with only the directory set.
@@ -123,7 +124,7 @@ struct DiskCacheModel {
 
     init(sizeLimit: Int64 = .max, ageLimit: Duration? = nil) {
         self.sizeLimit = sizeLimit
-        self.ageLimit = DiskWriter.microseconds(ofAge: ageLimit)
+        self.ageLimit = (ageLimit ?? .seconds(Int64.max)).clampedMicroseconds
     }
 
     /// In order of use, the least recently used first.

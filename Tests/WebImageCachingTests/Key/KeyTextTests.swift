@@ -10,6 +10,18 @@ import Testing
         #expect(ImageCacheKey(source: source, variant: "tint=#fff").description == "\(source)#tint=#fff")
     }
 
+    @Test func aTextIsTheKeyOfAnOriginal() async throws {
+        let cache = ImageCache(disk: try DiskFixture().cache())
+        // In an `async` function, this waits until the image is encoded and on disk.
+        await cache.store(try solidImage(), for: "drawing/1#2")
+        let number = 1
+        #expect(await cache.disk?.contains(ImageCacheKey(source: "drawing/1#2").description) == true)
+        #expect(await cache.image(for: "drawing/\(number)#2") != nil)
+        #expect(cache.image(inMemoryFor: "drawing/1#2") != nil && cache.memory.contains("drawing/1#2"))
+        await cache.remove(for: "drawing/1#2")
+        #expect(await !cache.contains("drawing/1#2"))
+    }
+
     /// Short sources and variants, made of separators, escapes and letters.
     @Test func textsAreUniqueAndRoundTrip() {
         let parts = [

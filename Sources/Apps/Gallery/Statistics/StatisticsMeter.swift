@@ -91,7 +91,7 @@ import WebImageGTK
         reading = Task { [weak self, cache = session.cache] in
             var sizes = TierSizes(memory: cache.memory.totalCost, memoryLimit: cache.memory.costLimit)
             sizes.disk = await cache.disk?.totalSize ?? 0
-            sizes.diskLimit = cache.disk?.configuration.sizeLimit
+            sizes.diskLimit = cache.disk?.sizeLimit
             sizes.pixelLimit = sizes.diskLimit.map { min($0, 1 << 30) }
             sizes.pixels = await cache.pixelStatistics()?.byteCount ?? 0
             guard !Task.isCancelled, let self else { return }

@@ -2,6 +2,8 @@ import WebImageCore
 
 /// The counts of a manager's work since it was created, and of loads in progress; see ``WebImageManager/counters``.
 public struct WebImageCounters: Sendable, Hashable {
+    /// The name of the manager's cache (``ImageCache/Configuration/name``).
+    public package(set) var cacheName: String?
     /// Requested loads.
     public package(set) var requests = 0
     /// Loads that memory answered.

@@ -41,7 +41,7 @@ extension WebImageManager {
     }
 
     /// - Parameter actor: the caller's. A closure that captures it runs there; another would change threads.
-    private func response(
+    func response(
         for request: WebImageRequest, _ pipeline: Pipeline, _ context: LoadContext?, queriesMemory: Bool,
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws(WebImageError) -> WebImageResponse {

@@ -117,6 +117,7 @@ extension WebImageManager {
     public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
+        counters.cacheName = (pipeline.cache.base as? ImageCache)?.name
         counters.running = running.count
         counters.suspended = running.waitingCount
         for pipeline in pipelines.atWork {

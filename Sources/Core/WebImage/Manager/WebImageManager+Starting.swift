@@ -43,7 +43,7 @@ extension WebImageManager {
             return end(operation, .failure(ImageLoaderGroup.error(forUnloadable: operation.request.url)))
         }
         if queriesMemory, let image = pipeline.imageInMemory(for: context) {
-            operation.recorder.note(.memory, .memoryAnswered)
+            operation.recorder.note(.memory, pipeline.memoryAnswered)
             finish(operation, image, context, pipeline, mayBlock: mayBlock, isPrefetch: isPrefetch)
         } else if mayBlock, context.request.options.contains(.queryDiskSync),
             let response = pipeline.responseFromDisk(for: context, trace: operation.recorder)

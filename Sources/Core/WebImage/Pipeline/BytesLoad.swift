@@ -75,7 +75,10 @@ final class BytesLoad: Sendable {
                 [self] stored in
                 share.settle(stored.reduce(0) { $0 + $1.data.count })
                 trace.note(
-                    .disk, since: start, .diskRead(answerCount: stored.count, byteCount: stored.first?.data.count))
+                    .disk, since: start,
+                    .diskRead(
+                        answerCount: stored.count, byteCount: stored.first?.data.count,
+                        cache: pipeline.diskName))
                 answer(from: stored, share)
             }
         }

@@ -103,7 +103,9 @@ extension Pipeline {
         let all = originals.blockingResponses(of: context.key) { rules.isForRequest($0) }
         guard case .serve(let index, _) = rules.decide(all.responses, now: now) else { return nil }
         let stored = all[index]
-        trace?.note(.disk, since: start, .diskRead(answerCount: all.count, byteCount: stored.data.count))
+        trace?.note(
+            .disk, since: start,
+            .diskRead(answerCount: all.count, byteCount: stored.data.count, cache: diskName))
         let cancellation = Cancellation()
         let options = context.decodingOptions(self, allowsDamage: false, cancellation: cancellation)
         guard var image = try? wholeImage(of: stored.data, context, options: options) else { return nil }

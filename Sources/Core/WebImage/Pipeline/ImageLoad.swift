@@ -38,7 +38,7 @@ final class ImageLoad: Sendable {
         job.report(LoadNews(trace: trace))
         // Another job may have stored the image since the request looked.
         if let image = pipeline.imageInMemory(for: context, counting: .none) {
-            trace.note(.memory, .memoryAnswered)
+            trace.note(.memory, pipeline.memoryAnswered)
             var response = response(image, .memoryCache)
             response.expiration = pipeline.expirationInMemory(for: context)
             return job.finish(.success(response))

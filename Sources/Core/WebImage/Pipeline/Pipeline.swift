@@ -36,6 +36,10 @@ final class Pipeline: Sendable {
     let imageJobs = JobTable<ImageJobKey, WebImageResponse, LoadNews>()
     let byteJobs = JobTable<BytesJobKey, LoadedBytes, LoadNews>()
     let unstored = UnstoredBytes()
+    /// What traces say of a hit in memory. Made once, because many loads need it.
+    let memoryAnswered: TraceFact
+    /// The name of the disk cache in traces.
+    let diskName: String?
 
     /// - Parameters:
     ///   - originals: the configuration's cache by default.
@@ -48,6 +52,9 @@ final class Pipeline: Sendable {
         let cache = CacheAdapter.pipelineCache(configuration.cache)
         self.cache = cache
         self.originals = originals.map(CacheAdapter.pipelineCache) ?? cache
+        let (inMemory, onDisk) = (cache.base as? ImageCache, self.originals.base as? ImageCache)
+        memoryAnswered = .memoryAnswered(cache: inMemory?.memory.statistics.name ?? inMemory?.name)
+        diskName = onDisk?.disk?.configuration.name ?? onDisk?.name
         loaders = configuration.loaders
         codecs = configuration.codecs.isolated(by: configuration.isolation, in: configuration.isolatedDecoding)
         configuration.isolatedDecoding.prepare()

@@ -6,9 +6,9 @@ import WebImageLoading
 ///
 /// Indirect, because every load keeps several, and most are much smaller than the largest.
 indirect enum TraceFact: Sendable {
-    case memoryAnswered
+    case memoryAnswered(cache: String?)
     case memoryShown
-    case diskRead(answerCount: Int, byteCount: Int?)
+    case diskRead(answerCount: Int, byteCount: Int?, cache: String?)
     case decided(HTTPCachePolicy.Decision, CachePolicy)
     case noDisk
     case answered(AnswerNote)
@@ -40,13 +40,13 @@ indirect enum TraceFact: Sendable {
 extension TraceFact: CustomStringConvertible {
     var description: String {
         switch self {
-        case .memoryAnswered: "the image is in memory"
+        case .memoryAnswered(let cache): "the image is in memory" + Self.words(in: cache)
         case .memoryShown: "the image in memory is a preview until the server has responded"
         case .noted(let text): text
         case .noDisk: "the disk cache is not used"
-        case .diskRead(0, _): "nothing is stored"
-        case .diskRead(let count, let byteCount):
-            (byteCount.map { "\($0) bytes are stored" } ?? "a response is stored")
+        case .diskRead(0, _, let cache): "nothing is stored" + Self.words(in: cache)
+        case .diskRead(let count, let byteCount, let cache):
+            (byteCount.map { "\($0) bytes are stored" } ?? "a response is stored") + Self.words(in: cache)
                 + (count > 1 ? ", one of \(count) responses for this URL" : "")
         case .decided(let decision, let policy): "\(policy): \(decision.words)"
         case .answered(let answer): answer.words
@@ -77,6 +77,8 @@ extension TraceFact: CustomStringConvertible {
         case .lowData: "the image is not cached, so its low-data URL is loaded instead"
         }
     }
+
+    private static func words(in cache: String?) -> String { cache.map { " (\($0))" } ?? "" }
 }
 
 extension HTTPCachePolicy.Decision {

@@ -16,7 +16,8 @@ extension DiskCache {
         public var directory: URL
         /// The maximum size of all values, in bytes; when a store exceeds it, entries are removed in ``evictionOrder``
         /// until 90 % of it are left. `nil`, the default, is 10 % of the free space (including what the cache already
-        /// holds), at least 64 MiB and at most 1 GiB.
+        /// holds), at least 64 MiB and at most 1 GiB. ``DiskCache/sizeLimit`` changes it later, as other properties of the cache do for
+        /// the other limits.
         ///
         /// The files may be larger, since removed values leave gaps: at most twice as large, plus 32 MiB.
         public var sizeLimit: Int64?
@@ -25,7 +26,7 @@ extension DiskCache {
         public var countLimit: Int?
         /// How long after its last access an entry is kept; 30 days by default, `nil` for no limit. With another
         /// ``evictionOrder``, the time of that order counts. Look-ups never return older entries; their space is freed
-        /// within a minute, or with the next store. A time in the future, from before the clock was set back, counts as
+        /// within ``trimInterval``, or with the next store. A time in the future, from before the clock was set back, counts as
         /// now.
         public var ageLimit: Duration? = .seconds(30 * 86_400)
         /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries
@@ -43,6 +44,17 @@ extension DiskCache {
         /// Measured on ext4 and tmpfs, a segment is written 2 to 30 times faster than files up to 100 KB, and read in
         /// two thirds of the time; at 256 KiB they differ little, and removing a file frees its space at once.
         public var fileThreshold: Int = 256 << 10
+        /// How often entries that have expired or are too old are removed while the cache is in use; 60 seconds by default, and a millisecond at
+        /// least. With `nil`, their space is freed by the next store or ``DiskCache/trim(toSize:toCount:toAge:)``.
+        public var trimInterval: Duration? = .seconds(60)
+        /// How long a ``CachedFile`` stays after its last use; 7 days by default. Older files are removed when another is written, by
+        /// ``DiskCache/trim(toSize:toCount:toAge:)``, and within an hour while the cache is in use, but none that is held.
+        public var cachedFileAgeLimit: Duration = .seconds(7 * 86_400)
+        /// The maximum size, in bytes, of all ``CachedFile``s together; 256 MiB by default. When another is written, the least recently
+        /// used ones beyond this are removed, but none that is held.
+        public var cachedFileSizeLimit: Int64 = 256 << 20
+        /// The name of the cache, which its statistics and the traces of loads repeat. `nil` by default.
+        public var name: String?
         /// Whether each load verifies the checksum; `true` by default.
         ///
         /// Verification takes 0.07 µs per KiB (libdeflate's CRC-32). Checksums are always stored. Values from before
@@ -178,6 +190,8 @@ extension DiskCache {
 
     /// Statistics of a disk cache; reading them takes constant time.
     public struct Statistics: Sendable, Hashable {
+        /// The name of the cache.
+        public package(set) var name: String?
         /// The number of entries.
         public package(set) var count = 0
         /// The size of all values in bytes.

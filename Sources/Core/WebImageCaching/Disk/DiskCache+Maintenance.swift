@@ -1,18 +1,19 @@
 internal import Dispatch
 public import FoundationEssentials
+internal import WebImageCore
 
 extension DiskCache {
     /// Removes entries in ``Configuration/evictionOrder`` until the values have at most `size` bytes, at most `count`
     /// entries are left, and none is older than `age`, by the time that ``Configuration/evictionOrder`` names.
     /// By default, nothing is limited.
     ///
-    /// Also removes expired entries and files that a killed process left behind, and returns the space to the file
-    /// system.
+    /// Also removes expired entries, each ``CachedFile`` that is not used any more, and files that a killed process left behind, and
+    /// returns the space to the file system.
     public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) async {
-        await afterWriting {
-            $0.trim(
-                to: DiskWriter.TrimTarget(
-                    size: max(0, size), count: Int64(max(0, count)), age: age?.clampedMicroseconds ?? .max))
+        let target = DiskWriter.TrimTarget(size, count, age)
+        await afterWriting { [files] writer in
+            writer.trim(to: target)
+            files.sweep()
         }
     }
 
@@ -50,7 +51,8 @@ extension DiskCache {
 }
 
 /// Blocking versions of the asynchronous methods, for programs without `async`. Do not call them on the main thread of
-/// an app.
+/// an app, nor those that change, count or wait in a completion or progress handler: they would never return, since writing waits for
+/// these handlers.
 extension DiskCache {
     /// Like ``data(for:)``, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use data(for:)")
@@ -80,13 +82,47 @@ extension DiskCache {
         return isPresent(key)
     }
 
-    /// Returns when all earlier changes are on disk, or could not be written. Never returns if called by a completion
-    /// or progress handler, since writing waits for these.
-    @available(*, noasync, message: "It blocks on the disk; use flush()")
-    public func waitUntilWritten() {
+    /// Like ``count``, but blocks until earlier changes are written.
+    @available(*, noasync, message: "It blocks on the disk; use count")
+    public var blockingCount: Int { waitAfterWriting { Int($0.totals()?.count ?? 0) } }
+
+    /// Like ``totalSize``, but blocks until earlier changes are written.
+    @available(*, noasync, message: "It blocks on the disk; use totalSize")
+    public var blockingTotalSize: Int64 { waitAfterWriting { $0.totals()?.size ?? 0 } }
+
+    /// Like ``trim(toSize:toCount:toAge:)``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use trim(toSize:toCount:toAge:)")
+    public func blockingTrim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) {
+        let target = DiskWriter.TrimTarget(size, count, age)
+        waitAfterWriting { [files] writer in
+            writer.trim(to: target)
+            files.sweep()
+        }
+    }
+
+    /// Like ``removeAll(progress:)``, but blocks. Calls `progress` on a thread of the disk pool.
+    @available(*, noasync, message: "It blocks on the disk; use removeAll(progress:)")
+    public func blockingRemoveAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) {
         let end = DispatchSemaphore(value: 0)
-        submit { _ in end.signal() }
+        removeAll(progress: progress) { end.signal() }
         end.wait()
+    }
+
+    /// Returns when all earlier changes are on disk, or could not be written.
+    @available(*, noasync, message: "It blocks on the disk; use flush()")
+    public func waitUntilWritten() { waitAfterWriting { _ in } }
+
+    /// Runs `body` after all earlier changes are written, and waits for it.
+    private func waitAfterWriting<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) -> Result {
+        let result = Waiter<Result>()
+        submit { result.resume(body($0)) }
+        return result.wait(cancellation: nil) {}
+    }
+}
+
+extension DiskWriter.TrimTarget {
+    fileprivate init(_ size: Int64, _ count: Int, _ age: Duration?) {
+        self.init(size: max(0, size), count: Int64(max(0, count)), age: age?.clampedMicroseconds ?? .max)
     }
 }
 

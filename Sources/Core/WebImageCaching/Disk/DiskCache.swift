@@ -30,7 +30,7 @@ internal import WebImageCore
 /// print(await cache.data(for: "report")?.count ?? 0)
 /// ```
 public final class DiskCache: Sendable {
-    /// The configuration of this cache.
+    /// The configuration of this cache. Its limits are those at the beginning; ``sizeLimit`` and others are the current ones.
     public let configuration: Configuration
 
     private let queue: WorkQueue
@@ -40,10 +40,10 @@ public final class DiskCache: Sendable {
     private let state: Lock<State>
     private let isOpened = Atomic(false)
     let now: @Sendable () -> Int64
-    /// In microseconds.
-    private let ageLimit: Int64
+    let limits: LockBox<DiskLimits>
+    /// The copies of entries for programs that take a path.
+    let files: CachedFileStore
     private let expirationExtension: DeadlineExtension
-    private let upkeepInterval: Double
 
     private struct State {
         var staging: DiskStaging
@@ -72,24 +72,23 @@ public final class DiskCache: Sendable {
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the maximum number of bytes that wait to be written.
     ///   - indexLookInterval: how soon look-ups notice that the directory was deleted, in nanoseconds.
-    ///   - upkeepInterval: the interval at which old entries are removed, in seconds; 60, as in YYDiskCache.
     init(
         configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
-        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000,
-        upkeepInterval: Double = 60
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000
     ) {
         self.configuration = configuration
         self.now = now
         queue = Self.readingQueue
         serialQueue = SerialQueue(queue: Self.writingQueue)
-        ageLimit = DiskWriter.microseconds(ofAge: configuration.ageLimit)
+        limits = LockBox(DiskLimits(configuration))
+        files = CachedFileStore(beside: configuration, now: now)
         expirationExtension = DeadlineExtension(configuration.expirationExtension)
-        self.upkeepInterval = upkeepInterval
         let directory = DiskDirectory(
             path: configuration.directory.path, allowsForeignOwner: configuration.allowsForeignDirectory)
         readers = DiskReaders(directory: directory, configuration: configuration, lookInterval: indexLookInterval)
         writer = DiskWriter(
-            configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
+            configuration: configuration, limits: limits, directory: directory, readers: readers, now: now,
+            lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
     }
 
@@ -106,7 +105,7 @@ public final class DiskCache: Sendable {
         }
     }
 
-    private static func microsecondsSince1970() -> Int64 {
+    static func microsecondsSince1970() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
@@ -235,7 +234,7 @@ public final class DiskCache: Sendable {
     private func lookUp(_ key: String, now: Int64) -> DiskStaging.Lookup {
         let lookup = state.withLock { $0.staging.lookUp(key) }
         guard case .found(_, let attachments, let times) = lookup else { return lookup }
-        let isTooOld = times[configuration.evictionOrder] < now - ageLimit
+        let isTooOld = times[configuration.evictionOrder] < now - limits.withLock { $0.ageMicroseconds }
         return isTooOld || attachments.deadline.isPassed(at: now) ? .removed : lookup
     }
 
@@ -245,7 +244,7 @@ public final class DiskCache: Sendable {
     }
 
     private func isTooOld(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
-        let earliest = now - ageLimit
+        let earliest = now - limits.withLock { $0.ageMicroseconds }
         guard record.time < earliest else { return false }
         switch configuration.evictionOrder {
         // It may have been used since, without that being written yet.
@@ -380,15 +379,26 @@ public final class DiskCache: Sendable {
     }
 
     /// Removes everything. Look-ups find nothing from now on. When this returns, the entries are removed from disk; the
-    /// files are deleted afterwards.
+    /// files are deleted afterwards. Each ``CachedFile`` stays until its object is released.
     ///
     /// - Parameter progress: called on a thread of the disk pool with the number of entries removed from the disk and
     ///   the total; first with 0. With a closure, entries are removed step by step, which takes longer.
     public func removeAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) async {
         await withCheckedContinuation { continuation in
-            state.withLock { $0.staging.removeAll(progress: progress) { continuation.resume() } }
-            drain()
+            removeAll(progress: progress) { continuation.resume() }
         }
+    }
+
+    func removeAll(
+        progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?, completion: @escaping @Sendable () -> Void
+    ) {
+        state.withLock { [files] state in
+            state.staging.removeAll(progress: progress) {
+                files.removeAll()
+                completion()
+            }
+        }
+        drain()
     }
 
     // MARK: Writing
@@ -397,9 +407,11 @@ public final class DiskCache: Sendable {
         if beginUse() { serialQueue.submit { [writer] in writer.openIfNeeded() } }
     }
 
+    var isInUse: Bool { isOpened.load(ordering: .relaxed) }
+
     /// Whether this is the first use.
     private func beginUse() -> Bool {
-        guard !isOpened.load(ordering: .relaxed), !isOpened.exchange(true, ordering: .relaxed) else { return false }
+        guard !isInUse, !isOpened.exchange(true, ordering: .relaxed) else { return false }
         ProgramEnd.add(self)
         planUpkeep()
         return true
@@ -407,10 +419,14 @@ public final class DiskCache: Sendable {
 
     /// Periodically removes entries that are too old or have expired, also while nothing is stored.
     private func planUpkeep() {
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + upkeepInterval) { [weak self] in
+        guard let seconds = configuration.trimInterval.map({ $0 / .seconds(1) }) else { return }
+        let time = DispatchTime.now() + min(max(seconds, 0.001), 86_400)
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in
             guard let self else { return }
             serialQueue.submit { [weak self] in
-                guard let self, writer.needsUpkeep else { return }
+                guard let self else { return }
+                files.sweepIfDue()
+                guard writer.needsUpkeep else { return }
                 writeAccesses()
                 writer.enforceLimits()
             }
@@ -478,7 +494,7 @@ public final class DiskCache: Sendable {
     }
 
     /// Accesses noted since the last batch began determine which entries are removed first.
-    private func writeAccesses() {
+    func writeAccesses() {
         let batch = state.withLock { $0.staging.accessBatch() }
         if !batch.isEmpty { _ = writer.write(batch) }
         _ = state.withLock { $0.staging.finish(batch) }

@@ -12,6 +12,7 @@ internal import WebImageCore
 ///  lock                         held while the index is created or moved aside
 ///  index.sqlite.corrupt-<n>     a damaged index, moved aside
 ///  aside-<n>                    anything else with the name of one of these files
+///  files/                       copies for programs that take a path, of ``CachedFileStore``
 /// ```
 struct DiskDirectory: Sendable {
     let path: String

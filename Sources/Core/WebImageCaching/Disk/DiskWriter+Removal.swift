@@ -36,7 +36,7 @@ extension DiskWriter {
     }
 
     /// In microseconds.
-    var ageLimit: Int64 { Self.microseconds(ofAge: configuration.ageLimit) }
+    var ageLimit: Int64 { limits.withLock { $0.ageMicroseconds } }
 
     /// Whether there are entries that have expired, are too old, or have a time in the future.
     func hasAged(_ index: DiskIndex) throws(DiskFault) -> Bool {
@@ -48,11 +48,11 @@ extension DiskWriter {
 
     /// Like ``hasAged(_:)``, but only for an index that is open: none is created in place of a deleted one.
     var needsUpkeep: Bool {
-        guard index != nil, directory.indexIdentity == indexIdentity else { return false }
+        guard hasCurrentIndex else { return false }
         return withIndex { index throws(DiskFault) in try hasAged(index) } == true
     }
 
-    private var countLimit: Int64 { configuration.countLimit.map { Int64(max(0, $0)) } ?? .max }
+    private var countLimit: Int64 { limits.withLock { $0.count }.map { Int64(max(0, $0)) } ?? .max }
 
     /// Removes entries until the cache is a tenth below its limits, so that the next store does not trim again, and
     /// until the file system has its minimum free space after `byteCount` more bytes.
@@ -94,7 +94,7 @@ extension DiskWriter {
     /// How many bytes the free space would be below its minimum after `byteCount` more bytes.
     private func missingByteCount(adding byteCount: Int64) -> Int64 {
         guard let free = directory.freeByteCount else { return 0 }
-        let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
+        let floor = min(max(0, limits.withLock { $0.freeSpaceFloor }), DiskDirectory.largestByteCount)
         return max(0, floor + byteCount - free)
     }
 
@@ -107,11 +107,6 @@ extension DiskWriter {
     func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
         try enforceLimits(index, adding: byteCount)
         if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
-    }
-
-    /// Converts an age to microseconds: a negative age counts as 0, `nil` is no limit.
-    static func microseconds(ofAge age: Duration?) -> Int64 {
-        (age ?? .seconds(Int64.max)).clampedMicroseconds
     }
 
     /// Deletes entries that are too old, then, in the cache's order, as many as necessary. Both use the same time, so

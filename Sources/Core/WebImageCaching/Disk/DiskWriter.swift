@@ -7,6 +7,7 @@ internal import WebImageCore
 final class DiskWriter: @unchecked Sendable {
     // `@unchecked`: mutable state is accessed on the serial queue only, or locked.
     let configuration: DiskCache.Configuration
+    let limits: LockBox<DiskLimits>
     let directory: DiskDirectory
     let readers: DiskReaders
     let now: @Sendable () -> Int64
@@ -15,7 +16,8 @@ final class DiskWriter: @unchecked Sendable {
     private(set) var index: DiskIndex?
     private(set) var indexIdentity: DiskDirectory.FileIdentity?
     private var logIdentity: DiskDirectory.FileIdentity?
-    private(set) var sizeLimit: Int64 = .max
+    /// The size limit where none is set, from the free space at the opening.
+    private var standardSizeLimit: Int64 = .max
     /// Set between the removal of everything and the deletion of its files.
     var cleared: Cleared?
     /// After a failure nothing is tried until this time, so that the failure does not slow down each load.
@@ -34,10 +36,11 @@ final class DiskWriter: @unchecked Sendable {
     }
 
     init(
-        configuration: DiskCache.Configuration, directory: DiskDirectory, readers: DiskReaders,
-        now: @escaping @Sendable () -> Int64, lockPatience: LockPatience = LockPatience()
+        configuration: DiskCache.Configuration, limits: LockBox<DiskLimits>, directory: DiskDirectory,
+        readers: DiskReaders, now: @escaping @Sendable () -> Int64, lockPatience: LockPatience = LockPatience()
     ) {
         self.configuration = configuration
+        self.limits = limits
         self.directory = directory
         self.readers = readers
         self.now = now
@@ -58,6 +61,9 @@ final class DiskWriter: @unchecked Sendable {
 
     /// Whether the index was deleted while it was open.
     var isIndexGone: Bool { index != nil && directory.indexIdentity != indexIdentity }
+
+    /// Whether the index is open, and was not deleted.
+    var hasCurrentIndex: Bool { index != nil && !isIndexGone }
 
     func close() {
         readers.closeAll()
@@ -128,7 +134,7 @@ final class DiskWriter: @unchecked Sendable {
         if let aside { report(.corruptIndex(movedTo: aside)) }
         try directory.makeValues(generation: opened.generation)
         index = opened
-        sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
+        standardSizeLimit = defaultSizeLimit(opened)
         let (now, trimmed) = (now(), opened.totals.trimmed)
         // A trim in the future is from before the clock was set back.
         if trimmed < now - Self.trimInterval || trimmed > now {
@@ -143,6 +149,9 @@ final class DiskWriter: @unchecked Sendable {
             path: directory.indexPath, order: configuration.evictionOrder,
             busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
     }
+
+    /// In bytes.
+    var sizeLimit: Int64 { limits.withLock { $0.size }.map { max(0, $0) } ?? standardSizeLimit }
 
     /// 10 % of the size that the cache could have, from 64 MiB to 1 GiB.
     private func defaultSizeLimit(_ index: DiskIndex) -> Int64 {
@@ -441,6 +450,7 @@ extension DiskWriter {
             return try index.statistics()
         }
         var result = statistics ?? DiskCache.Statistics()
+        result.name = configuration.name
         for suffix in ["", "-wal"] {
             var status = stat()
             if lstat(directory.indexPath + suffix, &status) == 0 { result.indexByteCount += Int64(status.st_size) }

@@ -69,7 +69,7 @@ extension ImageCache {
         await withCheckedContinuation { continuation in take(key, from: tiers) { continuation.resume() } }
     }
 
-    /// Removes everything except read-only files.
+    /// Removes everything except read-only files. Each ``CachedFile`` stays until its object is released.
     public func clear(_ tiers: Tiers = .all) async {
         await clear(tiers) { disk in await disk.removeAll() }
     }
@@ -87,7 +87,8 @@ extension ImageCache {
     private func clear(_ tiers: Tiers, _ removeAll: (DiskCache) async -> Void) async {
         changes.changeAll(reachesDisk: tiers.contains(.disk))
         if tiers.contains(.memory) { memory.removeAll() }
-        guard tiers.contains(.disk), let disk else { return }
+        guard tiers.contains(.disk) else { return }
+        guard let disk else { return await CachedFileStore.temporary.clear() }
         await removeAll(disk)
         await pixels?.removeAll()
         changes.changeAll()
@@ -107,6 +108,7 @@ extension ImageCache {
         if disk != nil, key.variant != nil { pixels?.remove(for: key.description) }
         if tiers.contains(.memory) { forget(key) }
         _ = changes.end(passage)
+        if let disk, key.variant == nil { disk.serialQueue.submit { disk.files.removeAll(of: key.source) } }
         if let disk { disk.submitCompletion(completion) } else { completion() }
     }
 
@@ -244,19 +246,26 @@ extension ImageCache {
 }
 
 extension CodecRegistry {
-    /// Encodes in the image's own format if that can be written and holds it, else as PNG if pixels may be transparent
-    /// or the image is animated, else as JPEG.
     func encodedForStorage(_ image: Image, quality: Double) throws(WebImageError) -> Data {
-        let options = EncodingOptions(quality: quality)
-        if let format = image.format, holds(image, format) {
+        try withFormatForStorage(of: image) { (format) throws(WebImageError) in
+            try encode(image, as: format, options: EncodingOptions(quality: quality))
+        }
+    }
+
+    /// Calls `body` with the image's own format if that can be written and holds it, else with PNG if pixels may be transparent or the image
+    /// is animated, else with JPEG.
+    package func withFormatForStorage<Result>(
+        of image: Image, _ body: (ImageFormat) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        let standard: ImageFormat = !image.pixels.isOpaque || image.animation != nil ? .png : .jpeg
+        if let format = image.format, format != standard, holds(image, format) {
             do throws(WebImageError) {
-                return try encode(image, as: format, options: options)
+                return try body(format)
             } catch .encoding(_, let reason) where reason.isAboutFormat {
                 // Another format may work.
             }
         }
-        let needsPNG = !image.pixels.isOpaque || image.animation != nil
-        return try encode(image, as: needsPNG ? .png : .jpeg, options: options)
+        return try body(standard)
     }
 
     /// JPEG has no alpha. GIF has few colors, so it is used for animations only.

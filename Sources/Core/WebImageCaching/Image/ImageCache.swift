@@ -116,9 +116,13 @@ public final class ImageCache: ImageCaching {
         /// A manager stores the thumbnails of views when they are first made, and other images when they are made
         /// again (``WebImageRequest/keepsPixels``), and reads them without decoding. They are valid as long as the
         /// original's bytes are stored unchanged. `nil`, the default, is the disk cache's limit, at most 1 GiB.
+        /// ``ImageCache/pixelByteLimit`` changes it later.
         public var pixelByteLimit: Int64?
         /// How long after its last use such an image is kept; `nil`, the default, is the disk cache's limit.
         public var pixelAgeLimit: Duration?
+        /// The name of the cache, which the counters of managers repeat, and the traces of loads for a tier without a name of its own. `nil`
+        /// by default.
+        public var name: String?
         /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
         /// of the library or of the caller; the disk cache's handler by default.
         var onFailure: (@Sendable (WebImageError) -> Void)?
@@ -129,6 +133,18 @@ public final class ImageCache: ImageCaching {
             self.decodingLimits = decodingLimits
         }
     }
+
+    /// The maximum size, in bytes, of the images that are stored as pixels; `nil` for none. A lower limit takes effect soon, on a thread of the
+    /// library. Has no effect on a cache that began without pixels.
+    ///
+    /// ``Configuration/pixelByteLimit`` is the limit at the beginning.
+    public var pixelByteLimit: Int64? {
+        get { pixels?.sizeLimit }
+        set { pixels?.sizeLimit = newValue }
+    }
+
+    /// The name of the cache (``Configuration/name``).
+    public var name: String? { configuration.name }
 
     /// The tiers of a cache that a call is about.
     ///

@@ -5,6 +5,13 @@
 /// await ImageCache.shared.store(image, data: data, for: key)
 /// ```
 ///
+/// A text is a key wherever one is taken: ``source`` of an original.
+///
+/// ```swift
+/// await ImageCache.shared.store(image, for: "drawing/1")
+/// let stored = await ImageCache.shared.image(for: "drawing/\(number)")
+/// ```
+///
 /// A variant never replaces the original, since their keys differ, in memory and on disk. Keys are compared by their
 /// bytes, so texts that are only canonically equivalent in Unicode are different keys.
 public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
@@ -48,6 +55,11 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
         if let variant { hasher.combine(variant) }
         return hasher.finalize()
     }
+}
+
+extension ImageCacheKey: ExpressibleByStringInterpolation {
+    /// Creates the key of an original from its ``source``.
+    public init(stringLiteral source: String) { self.init(source: source) }
 }
 
 extension ImageCacheKey {

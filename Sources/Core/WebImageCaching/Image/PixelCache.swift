@@ -105,7 +105,13 @@ final class PixelCache: Sendable {
     var path: String { disk.configuration.directory.path }
 
     /// The longest value: 16 of them fit.
-    private var valueByteLimit: Int64 { (disk.configuration.sizeLimit ?? 1 << 30) / 16 }
+    private var valueByteLimit: Int64 { (sizeLimit ?? 1 << 30) / 16 }
+
+    /// The limit of all values, in bytes.
+    var sizeLimit: Int64? {
+        get { disk.sizeLimit }
+        set { disk.sizeLimit = newValue }
+    }
 
     // MARK: Looking up
 
@@ -318,6 +324,7 @@ extension DiskCache.Configuration {
         configuration.directory = directory.appending(path: "pixels")
         configuration.sizeLimit = sizeLimit.map { min($0, 1 << 30) }
         configuration.countLimit = nil
+        configuration.name = name.map { "\($0), pixels" }
         // A thumbnail of 500 × 500. Segments are written quicker than files.
         configuration.fileThreshold = 1 << 20
         configuration.expiration = .never
