@@ -12,7 +12,7 @@ internal import WebImageCore
 @MainActor
 struct WebImageTool {
     static let commands: [any Command.Type] = [
-        GetCommand.self, InfoCommand.self, ConvertCommand.self, CompareCommand.self, HashCommand.self,
+        GetCommand.self, FileCommand.self, InfoCommand.self, ConvertCommand.self, CompareCommand.self, HashCommand.self,
         SheetCommand.self, AnimateCommand.self, ThumbnailCommand.self, CacheCommand.self, HelpCommand.self,
     ]
 

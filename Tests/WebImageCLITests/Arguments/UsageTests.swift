@@ -69,6 +69,14 @@ import WebImageCore
                 "--no-clobber", "--quiet",
             ]
         ),
+        (
+            "file",
+            [
+                "--size", "--mode", "--format", "--quality", "--cache-dir", "--policy", "--recursive", "--uri",
+                "--json",
+                "7 days", "256 MiB",
+            ]
+        ),
         ("compare", ["--output", "--max-pixels", "--isolated", "--quiet", "--json", "PSNR", "SSIM"]),
         (
             "hash",
@@ -183,6 +191,9 @@ import WebImageCore
         (["info", "--harmless-header", "*", "x.png"], "--harmless-header"),
         (["get", "--cache-dir", "d", "--no-cache", "x.png"], "cannot be used together"),
         (["get", "--size"], "--size"),
+        (["file"], "no URL"), (["file", "--no-cache", "x.png"], "--no-cache"),
+        (["file", "--uri", "--json", "x.png"], "cannot be used together"),
+        (["file", "--format", "psd", "x.png"], "--format"), (["file", "--quality", "101", "x.png"], "0 to 100"),
         (["info"], "no file"),
         (["convert", "a.png"], "IN and OUT"),
         (["convert", "http://127.0.0.1/a.png", "b.png"], "webimage get"),
@@ -269,6 +280,7 @@ import WebImageCore
     @Test(arguments: [
         ("get", ["Input", "Output", "Pixels", "Encoding", "JPEG and PNG", "Animations", "Cache", "Server", "Reports"]),
         ("info", ["Input", "Cache", "Server", "Reports"]),
+        ("file", ["Input", "Pixels", "Encoding", "Cache", "Server", "Safety", "Reports"]),
         ("convert", ["Input", "Output", "Pixels", "Safety", "Encoding", "GIF and icons", "Reports"]),
         ("compare", ["Output", "Safety", "Reports"]), ("hash", ["Input", "Hashes", "Safety", "Reports"]),
         ("sheet", ["Input", "Output", "Layout", "Pixels", "Encoding", "Safety", "Reports"]),

@@ -10,7 +10,7 @@ final class Tool: Sendable {
 
     /// All commands, in the order of the manual page.
     static let commands = [
-        "get", "info", "convert", "compare", "hash", "sheet", "animate", "thumbnail", "cache", "help",
+        "get", "file", "info", "convert", "compare", "hash", "sheet", "animate", "thumbnail", "cache", "help",
     ]
 
     init() throws { directory = try TemporaryDirectory() }

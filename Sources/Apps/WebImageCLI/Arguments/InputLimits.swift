@@ -14,7 +14,8 @@ struct InputLimits: Sendable {
         /// Where pixels are decoded.
         private let damage: OptionParser.Flag?
 
-        init(in parser: OptionParser, limitsPixels: Bool = true) {
+        /// - Parameter takesDamaged: whether there is an option for damaged images, where pixels are decoded.
+        init(in parser: OptionParser, limitsPixels: Bool = true, takesDamaged: Bool = true) {
             parser.group = "Safety"
             pixels =
                 limitsPixels
@@ -27,7 +28,7 @@ struct InputLimits: Sendable {
                 InputLimits.timeOptionName, value: "SECONDS",
                 help: "The processor time for reading an image; 60 by default for files, 10 for URLs")
             damage =
-                limitsPixels
+                limitsPixels && takesDamaged
                 ? parser.flag(
                     InputLimits.damageOptionName,
                     help: "Take what there is of incomplete and damaged images, with a warning; the rest is transparent"

@@ -51,8 +51,12 @@ extension CacheCommand {
             let failure = await failure(about: key) { () async throws(WebImageError) in
                 let key = await storedKey(for: key, in: disk)
                 guard await disk.contains(key) else { throw await absence(of: key, in: disk) }
-                for alternate in ImageCacheKey(text: key)?.alternates ?? [] { disk.remove(for: alternate.description) }
-                await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
+                if let image = ImageCacheKey(text: key) {
+                    // Also its other responses and its files.
+                    await ImageCache(disk: disk).remove(for: image, from: .disk)
+                } else {
+                    await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
+                }
                 // If the entry still exists, it could not be removed, and the cache has reported the reason.
                 if await disk.contains(key), let failure = failures.withLock(\.last) { throw failure }
             }

@@ -54,6 +54,14 @@ final class LoadingSession: Sendable {
         try await outcome(of: request).result.get()
     }
 
+    /// Returns a file with one image, which stays in the disk cache's folder for a while.
+    func file(
+        for request: WebImageRequest, format: ImageFormat?, quality: Double
+    ) async throws(WebImageError) -> CachedFile {
+        usesCaches.withLock { $0 = true }
+        return try await manager.file(for: request, format: format, quality: quality)
+    }
+
     /// Loads one image; returns also what happened.
     ///
     /// - Parameter progress: called on the manager's callback queue, which may block.

@@ -44,16 +44,18 @@ struct SourceOptions: Sendable {
     struct Declaration {
         private let directory, shared, policy, header, harmlessHeader, user, authorities: OptionParser.Option
         private let idleTimeout, maxTime, retries: OptionParser.Option
-        private let noCache, cookies, insecure: OptionParser.Flag
+        private let cookies, insecure: OptionParser.Flag
+        /// `nil` for a command that needs the disk cache.
+        private let noCache: OptionParser.Flag?
 
-        init(in parser: OptionParser) {
+        init(in parser: OptionParser, needsCache: Bool = false) {
             parser.group = "Cache"
             directory = parser.option(
                 "cache-dir", value: "DIR", completion: .directory, help: "Use this disk cache instead of the user's")
             shared = parser.option(
                 "shared", value: "S3URL",
                 help: "Also use this shared cache, such as s3://bucket/prefix?endpoint=https://host:9000")
-            noCache = parser.flag("no-cache", help: "Use no disk cache")
+            noCache = needsCache ? nil : parser.flag("no-cache", help: "Use no disk cache")
             policy = parser.option(
                 "policy", value: "NAME", completion: .words(CachePolicy.allCases.map { "\($0)" }),
                 help: "Cache policy: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
@@ -85,9 +87,9 @@ struct SourceOptions: Sendable {
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
             var options = SourceOptions()
             if let path = try parser.text(of: directory, for: "a directory") {
-                if noCache.isSet { throw parser.error("--cache-dir and --no-cache cannot be used together") }
+                if noCache?.isSet == true { throw parser.error("--cache-dir and --no-cache cannot be used together") }
                 options.cache = .directory(path)
-            } else if noCache.isSet {
+            } else if noCache?.isSet == true {
                 options.cache = nil
             }
             options.shared = try parser.location(shared)

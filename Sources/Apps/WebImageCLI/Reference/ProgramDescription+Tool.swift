@@ -47,6 +47,10 @@ extension ProgramDescription {
                 "FILES",
                 [
                     ("~/.cache/webimage/images", "The disk cache. 'webimage cache' lists and removes its entries."),
+                    (
+                        "~/.cache/webimage/images/files",
+                        "The files of 'webimage file', until they were not used for 7 days, or take more than 256 MiB."
+                    ),
                     ("~/.cache/thumbnails", "The thumbnails of file managers, for 'webimage thumbnail'."),
                 ]
             ),
@@ -60,6 +64,10 @@ extension ProgramDescription {
                     (
                         "webimage get --size 400x --format webp --output thumbnails/ *.jpg",
                         "Write thumbnails that are 400 pixels wide into a directory."
+                    ),
+                    (
+                        "webimage file --size 300 --format png https://example.org/cover.jpg",
+                        "Print the path of a small PNG of an image, for a program that shows files."
                     ),
                     ("webimage info --json photo.heic", "Print the properties of a file for a program to read."),
                     (
