@@ -217,6 +217,15 @@ class Tests(unittest.TestCase):
             session.load_bytes_finish(results[0])
         self.assertTrue(context.exception.matches(WebImage.error_quark(), WebImage.Error.HTTP_STATUS))
 
+    def test_a_file_has_an_address(self):
+        results, session = [], WebImage.Session.get_default()
+        request = WebImage.Request(uri="data:image/gif;base64,R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=")
+        session.load_file_async(request, "png", None, lambda *arguments: results.append(arguments[1]))
+        self.iterate_until(lambda: results)
+        file = session.load_file_finish(results[0])
+        self.assertTrue(file.get_uri().startswith("file:///") and file.get_uri().endswith(".png"))
+        self.assertEqual(file.load_contents(None)[1][:4], b"\x89PNG")
+
     def test_a_program_may_fork_before_it_uses_the_library(self):
         program = """import gi, os, sys
 gi.require_version("WebImage", "1.0")

@@ -203,6 +203,61 @@ static void bytes_are_those_of_the_file(void) {
     g_object_unref(request);
 }
 
+static GFile *load_file(WebImageRequest *request, const char *format, GError **error) {
+    GAsyncResult *result = NULL;
+    web_image_session_load_file_async(session, request, format, NULL, take_result, &result);
+    GFile *file = web_image_session_load_file_finish(session, wait_for(&result), error);
+    g_object_unref(result);
+    return file;
+}
+
+static void clear_disk(void) {
+    GAsyncResult *result = NULL;
+    web_image_session_clear_async(session, FALSE, TRUE, NULL, take_result, &result);
+    g_assert_true(web_image_session_clear_finish(session, wait_for(&result), NULL));
+    g_object_unref(result);
+}
+
+static void a_file_stays_as_long_as_its_object(void) {
+    WebImageRequest *request = web_image_request_new(uri);
+    GError *error = NULL;
+    GFile *file = load_file(request, NULL, &error);
+    g_assert_no_error(error);
+    char *path = g_filename_from_uri(uri, NULL, NULL), *contents = NULL, *copy = NULL;
+    gsize length = 0, copied = 0;
+    g_assert_true(g_file_get_contents(path, &contents, &length, NULL));
+    clear_disk();
+    g_assert_true(g_file_load_contents(file, NULL, &copy, &copied, NULL, &error));
+    g_assert_no_error(error);
+    g_assert_cmpmem(copy, copied, contents, length);
+    g_object_unref(file);
+    g_free(copy);
+    g_free(contents);
+    g_free(path);
+    g_object_unref(request);
+}
+
+static void a_file_has_the_size_and_the_format(void) {
+    WebImageRequest *request = web_image_request_new_sized(uri, 30, 20);
+    GError *error = NULL;
+    GFile *file = load_file(request, "webp", &error);
+    g_assert_no_error(error);
+    char *address = g_file_get_uri(file);
+    g_assert_true(g_str_has_suffix(address, ".webp"));
+    WebImageRequest *second = web_image_request_new(address);
+    GdkTexture *texture = web_image_session_load(session, second, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(gdk_texture_get_width(texture), ==, 30);
+    g_object_unref(texture);
+    g_object_unref(second);
+    g_free(address);
+    g_object_unref(file);
+    g_assert_null(load_file(request, "bogus", &error));
+    g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_ENCODING);
+    g_clear_error(&error);
+    g_object_unref(request);
+}
+
 static void what_is_prefetched_can_be_removed_and_cleared(void) {
     // An image of one pixel.
     static const char *const other =
@@ -319,6 +374,8 @@ int main(int argc, char **argv) {
     TEST(a_cancelled_load_says_so);
     TEST(what_is_prefetched_can_be_removed_and_cleared);
     TEST(bytes_are_those_of_the_file);
+    TEST(a_file_stays_as_long_as_its_object);
+    TEST(a_file_has_the_size_and_the_format);
     TEST(limits_apply);
     TEST(each_thread_is_called_in_its_own_context);
     TEST(a_server_session_reads_no_files);

@@ -198,6 +198,52 @@ GBytes *web_image_session_load_bytes_finish(WebImageSession *self, GAsyncResult 
 }
 
 /**
+ * web_image_session_load_file_async:
+ * @self: a session
+ * @request: what to load
+ * @format: (nullable): the format of the file, such as `png` or `jpeg`; %NULL for that of the original
+ * @cancellable: (nullable): cancels the load
+ * @callback: (scope async): called when the load has ended
+ * @user_data: passed to @callback
+ *
+ * Loads an image into a file, for programs that take a path or an address, such as players with `mpris:artUrl`.
+ *
+ * The file has the original bytes if @request has no size and no processor, and @format is %NULL or that of the original. Otherwise the
+ * image is encoded.
+ */
+void web_image_session_load_file_async(
+    WebImageSession *self, WebImageRequest *request, const char *format, GCancellable *cancellable,
+    GAsyncReadyCallback callback, gpointer user_data) {
+    g_return_if_fail(WEB_IMAGE_IS_SESSION(self));
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(request));
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_file_async);
+    if (task == NULL) return;
+    WebImageBridgeRequest wanted = web_image_request_describe(request);
+    task_begin(
+        task, webimage_bridge_session_load_file(
+                  web_image_session_get_handle(self), &wanted, format, end_with_object, g_object_ref(task)));
+}
+
+/**
+ * web_image_session_load_file_finish:
+ * @self: a session
+ * @result: what the callback got
+ * @error: why there is no file
+ *
+ * Finishes web_image_session_load_file_async().
+ *
+ * The file is a copy in the cache directory; do not write to it. It stays at its path as long as the returned object exists (a duplicate
+ * does not count), and afterwards until it was not used for 7 days, until such files take more than 256 MiB, or until the images on disk
+ * are cleared.
+ *
+ * Returns: (transfer full): the file
+ */
+GFile *web_image_session_load_file_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
+    g_return_val_if_fail(g_task_is_valid(result, self), NULL);
+    return g_task_propagate_pointer(G_TASK(result), error);
+}
+
+/**
  * web_image_session_prefetch_async:
  * @self: a session
  * @requests: (array length=n_requests) (transfer none): what to load

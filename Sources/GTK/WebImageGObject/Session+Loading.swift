@@ -68,6 +68,53 @@ func webimage_bridge_session_load_bytes(
 }
 
 @c @implementation
+func webimage_bridge_session_load_file(
+    _ session: OpaquePointer, _ request: UnsafePointer<WebImageBridgeRequest>, _ format: UnsafePointer<CChar>?,
+    _ done: @escaping WebImageBridgeDone, _ data: gpointer?
+) -> OpaquePointer {
+    let receiver = Receiver(done: done, data: data)
+    do throws(WebImageError) {
+        let (manager, request) = (Session.of(session).manager, try WebImageRequest(request.pointee))
+        let format = try String(optional: format).map(ImageFormat.init(writable:))
+        let task = Task.detached {
+            do throws(WebImageError) {
+                receiver.receive(try await manager.file(for: request, format: format).newObject())
+            } catch {
+                receiver.receive(error)
+            }
+        }
+        return Load { task.cancel() }.retainedHandle
+    } catch {
+        return Load(failing: receiver, with: error).retainedHandle
+    }
+}
+
+extension ImageFormat {
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` for an unknown name.
+    fileprivate init(writable name: String) throws(WebImageError) {
+        guard let format = ImageFormat(named: name) else {
+            let unknown = ImageFormat(name: name, mimeType: "application/octet-stream", fileExtension: "bin")
+            throw .encoding(format: unknown, reason: .noEncoder)
+        }
+        self = format
+    }
+}
+
+extension CachedFile {
+    /// Makes a GFile that retains this object.
+    fileprivate func newObject() -> OpaquePointer? {
+        guard let file = g_file_new_for_path(path) else { return nil }
+        g_object_set_data_full(
+            UnsafeMutableRawPointer(file).assumingMemoryBound(to: GObject.self), "webimage-cached-file",
+            Unmanaged.passRetained(self).toOpaque()
+        ) { data in
+            if let data { Unmanaged<CachedFile>.fromOpaque(data).release() }
+        }
+        return file
+    }
+}
+
+@c @implementation
 func webimage_bridge_session_prefetch(
     _ session: OpaquePointer, _ requests: UnsafePointer<WebImageBridgeRequest>?, _ count: gsize,
     _ done: @escaping WebImageBridgeDone, _ data: gpointer?

@@ -94,6 +94,11 @@ WebImageBridgeLoad *_Nonnull webimage_bridge_session_load(
 WebImageBridgeLoad *_Nonnull webimage_bridge_session_load_bytes(
     WebImageBridgeSession *_Nonnull session, const WebImageBridgeRequest *_Nonnull request,
     WebImageBridgeDone _Nonnull done, gpointer _Nullable data);
+// The value is a GFile, whose file stays as long as the object. `format` is the name of a format or an extension; NULL for that of the
+// original.
+WebImageBridgeLoad *_Nonnull webimage_bridge_session_load_file(
+    WebImageBridgeSession *_Nonnull session, const WebImageBridgeRequest *_Nonnull request,
+    const char *_Nullable format, WebImageBridgeDone _Nonnull done, gpointer _Nullable data);
 // The value is the number of images that are cached now, as by GSIZE_TO_POINTER.
 WebImageBridgeLoad *_Nonnull webimage_bridge_session_prefetch(
     WebImageBridgeSession *_Nonnull session, const WebImageBridgeRequest *_Nullable requests, gsize count,

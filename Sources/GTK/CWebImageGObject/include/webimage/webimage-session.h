@@ -31,6 +31,11 @@ void web_image_session_load_bytes_async(
     gpointer user_data);
 GBytes *web_image_session_load_bytes_finish(WebImageSession *self, GAsyncResult *result, GError **error);
 
+void web_image_session_load_file_async(
+    WebImageSession *self, WebImageRequest *request, const char *format, GCancellable *cancellable,
+    GAsyncReadyCallback callback, gpointer user_data);
+GFile *web_image_session_load_file_finish(WebImageSession *self, GAsyncResult *result, GError **error);
+
 void web_image_session_prefetch_async(
     WebImageSession *self, WebImageRequest **requests, gsize n_requests, GCancellable *cancellable,
     GAsyncReadyCallback callback, gpointer user_data);
