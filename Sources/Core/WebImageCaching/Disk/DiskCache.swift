@@ -57,7 +57,7 @@ public final class DiskCache: Sendable {
 
     /// The threads on which all disk caches read. They may decode what they have read.
     static let readingQueue = WorkQueue(
-        label: "webimage-disk", threadCount: threadCount, niceness: DecodingQueue.niceness, lendsThreads: true)
+        label: "webimage-disk", threadCount: threadCount, niceness: DecodingQueue.niceness)
     static let threadCount = 3
     /// The threads on which disk caches write, one per cache at a time. They are separate, since a writer may have to
     /// wait for another process.

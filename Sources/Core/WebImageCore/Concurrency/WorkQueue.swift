@@ -18,8 +18,7 @@ package final class WorkQueue: Sendable {
     package let threadCount: Int
 
     private let label: String
-    fileprivate let niceness: Int32
-    private let lendsThreads: Bool
+    private let niceness: Int32
     private let startThread: ThreadStart
     private let monitor = Monitor()
 
@@ -27,58 +26,42 @@ package final class WorkQueue: Sendable {
     ///   - label: the threads' name in debuggers; the kernel keeps its first 15 bytes.
     ///   - threadCount: at least 1.
     ///   - niceness: added to each thread's nice value; above 0, the main thread takes precedence over this pool.
-    ///   - lendsThreads: whether a thread may run what its body has passed to another queue. Bodies must not wait for
-    ///     such work.
     ///   - startThread: starts the threads; replaced only in tests.
     package init(
-        label: String, threadCount: Int, niceness: Int32 = 0, lendsThreads: Bool = false,
+        label: String, threadCount: Int, niceness: Int32 = 0,
         startThread: @escaping ThreadStart = { PlatformThread.start(name: $0, $1) }
     ) {
         self.label = label
         self.threadCount = max(1, threadCount)
         self.niceness = niceness
-        self.lendsThreads = lendsThreads
         self.startThread = startThread
     }
 
     /// Queues `body` and returns at once, on any thread.
     @discardableResult
     package func submit(priority: LoadPriority = .normal, _ body: @escaping Body) -> WorkItem {
-        WorkItem(monitor: monitor, ticket: add(.body(body), priority: priority))
-    }
-
-    /// Like ``submit(priority:_:)``, for work that stops at its next checkpoint when the task is cancelled.
-    ///
-    /// A thread of a queue that lends its threads runs the work itself, after its body, if both queues have nothing else
-    /// to do: another thread would take 50 µs to begin.
-    package func run(priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Void) -> any LoaderTask {
-        let cancellation = Cancellation()
-        if let thread = Self.currentThread, thread.queue !== self,
-            thread.takes(.cancellable(body, cancellation), of: self)
-        {
-            return StartedTask(cancellation: cancellation)
-        }
-        let ticket = add(.cancellable(body, cancellation), priority: priority)
-        return QueuedTask(WorkItem(monitor: monitor, ticket: ticket), cancellation: cancellation)
-    }
-
-    private func add(_ work: Work, priority: LoadPriority) -> PriorityQueue<Work>.Ticket {
         let (ticket, startsThread, wakesThread) = monitor.withLock { state in
-            let ticket = state.waiting.insert(work, priority: priority)
+            let ticket = state.waiting.insert(body, priority: priority)
             monitor.noteArrival(&state)
             let startsThread = claimThread(&state)
             return (ticket, startsThread, startsThread ? false : state.claimWaking())
         }
         if startsThread { addThread() }
         if wakesThread { monitor.signal() }
-        return ticket
+        return WorkItem(monitor: monitor, ticket: ticket)
+    }
+
+    /// Like ``submit(priority:_:)``, for work that stops at its next checkpoint when the task is cancelled.
+    package func run(priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Void) -> any LoaderTask {
+        let cancellation = Cancellation()
+        return QueuedTask(submit(priority: priority) { body(cancellation) }, cancellation: cancellation)
     }
 
     /// Returns `true` to the caller that has to start a thread.
     private func claimThread(_ state: inout Monitor.State) -> Bool {
         let freeThreadCount = state.idleThreadCount + state.lookingThreadCount
         guard freeThreadCount < state.waiting.count,
-            state.threadCount + state.guestCount < threadCount + state.lentCount
+            state.threadCount < threadCount + state.lentCount
         else { return false }
         state.threadCount += 1
         return true
@@ -87,7 +70,7 @@ package final class WorkQueue: Sendable {
     /// Lets another thread work in place of the calling one until the body ends that it runs, because it waits for
     /// something else than a processor. Does nothing on threads that are not a queue's, and the second time.
     package static func letAnotherThreadWork() {
-        guard let thread = currentThread, !thread.isLent, !thread.leaveGuestPlace() else { return }
+        guard let thread = currentThread, !thread.isLent else { return }
         thread.isLent = true
         let (startsThread, wakesThread) = thread.queue.monitor.withLock { state in
             state.lentCount += 1
@@ -104,37 +87,6 @@ package final class WorkQueue: Sendable {
     private static var currentThread: QueueThread? {
         pthread_getspecific(currentKey).map { Unmanaged<QueueThread>.fromOpaque($0).takeUnretainedValue() }
     }
-
-    /// Returns whether a thread of another queue may work here now, as one of this queue's.
-    fileprivate func beginGuest() -> Bool {
-        monitor.withLock { state in
-            guard state.waiting.count == 0, state.workingThreadCount < threadCount else { return false }
-            state.guestCount += 1
-            return true
-        }
-    }
-
-    fileprivate func endGuest() {
-        let (startsThread, wakesThread) = monitor.withLock { state in
-            state.guestCount -= 1
-            let startsThread = claimThread(&state)
-            return (startsThread, startsThread ? false : state.claimWaking())
-        }
-        if startsThread { addThread() }
-        if wakesThread { monitor.signal() }
-    }
-
-    /// Returns whether a thread may work for another queue: nothing waits for it here, and another thread stays.
-    fileprivate func lendThread() -> Bool {
-        lendsThreads
-            && monitor.withLock { state in
-                guard state.waiting.count == 0, state.awayCount + 1 < threadCount else { return false }
-                state.awayCount += 1
-                return true
-            }
-    }
-
-    fileprivate func takeThreadBack() { monitor.withLock { $0.awayCount -= 1 } }
 
     /// The ``QueueThread`` of a thread.
     private static let currentKey: pthread_key_t = {
@@ -156,8 +108,7 @@ package final class WorkQueue: Sendable {
             pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(thread).toOpaque())
             while let work = monitor.nextWork(threadLimit: threadCount, wasLent: thread.isLent) {
                 thread.isLent = false
-                work.run()
-                thread.runGuestWork()
+                work()
             }
         }
         guard !isStarted else { return }
@@ -170,7 +121,7 @@ package final class WorkQueue: Sendable {
         }
         guard isAlone else { return }
         DispatchQueue.global().async { [monitor] in
-            while let work = monitor.nextWorkOrLeave() { work.run() }
+            while let work = monitor.nextWorkOrLeave() { work() }
         }
     }
 }
@@ -180,67 +131,14 @@ private final class QueueThread {
     let queue: WorkQueue
     /// Whether another thread works in its place.
     var isLent = false
-    /// Work of another queue, which this thread runs next.
-    private var guestWork: (work: Work, queue: WorkQueue)?
-    /// The queue that this thread has a place in, besides its own.
-    private var host: WorkQueue?
 
     init(queue: WorkQueue) { self.queue = queue }
-
-    /// Takes work of another queue, unless that queue's threads have another priority.
-    func takes(_ work: Work, of other: WorkQueue) -> Bool {
-        guard guestWork == nil, !isLent, other.niceness == queue.niceness, queue.lendThread() else { return false }
-        guard other.beginGuest() else {
-            queue.takeThreadBack()
-            return false
-        }
-        guestWork = (work, other)
-        return true
-    }
-
-    func runGuestWork() {
-        while let (work, other) = guestWork.take() {
-            host = other
-            work.run()
-            leaveGuestPlace()
-            queue.takeThreadBack()
-        }
-    }
-
-    /// Lets a thread of the other queue work in place of this one; returns `false` if this does not work for another.
-    @discardableResult
-    func leaveGuestPlace() -> Bool {
-        guard let host = host.take() else { return false }
-        host.endGuest()
-        return true
-    }
-}
-
-/// Work that its thread runs next, so that it can only be told to stop.
-private struct StartedTask: LoaderTask {
-    let cancellation: Cancellation
-
-    func cancel() { cancellation.cancel() }
-    func setPriority(_ priority: LoadPriority) {}
-}
-
-/// A piece of work that waits in a queue.
-private enum Work {
-    case body(WorkQueue.Body)
-    case cancellable(@Sendable (Cancellation) -> Void, Cancellation)
-
-    func run() {
-        switch self {
-        case .body(let body): body()
-        case .cancellable(let body, let cancellation): body(cancellation)
-        }
-    }
 }
 
 /// One body in a ``WorkQueue``. Until it starts, it can be cancelled or moved to another priority.
 package struct WorkItem: Sendable {
     fileprivate let monitor: Monitor
-    fileprivate let ticket: PriorityQueue<Work>.Ticket
+    fileprivate let ticket: PriorityQueue<WorkQueue.Body>.Ticket
 
     /// Removes the body from the queue; returns `false` when it has started or was cancelled before.
     @discardableResult
@@ -259,14 +157,10 @@ package struct WorkItem: Sendable {
 /// The queue's state with its mutex and condition; a pthread pair because `Synchronization` has no condition variable.
 private final class Monitor: @unchecked Sendable {
     struct State {
-        var waiting = PriorityQueue<Work>()
+        var waiting = PriorityQueue<WorkQueue.Body>()
         var threadCount = 0
         /// Threads that wait in their body, so that as many more may work.
         var lentCount = 0
-        /// Threads of other queues that work here.
-        var guestCount = 0
-        /// Threads that work for another queue.
-        var awayCount = 0
         /// Threads that sleep.
         var idleThreadCount = 0
         /// Threads that look for work before they sleep.
@@ -277,11 +171,6 @@ private final class Monitor: @unchecked Sendable {
         var idleSince: Int64 = 0
         /// The time from then to the next work, in nanoseconds.
         var lastGap = Int64.max
-
-        /// Threads that run a body and do not wait in it.
-        var workingThreadCount: Int {
-            threadCount + guestCount - idleThreadCount - lookingThreadCount - lentCount
-        }
 
         /// Returns `true` to the caller that has to wake a thread. Only one does at a time, since waking takes longer
         /// than much of the work; a thread that finds more than it takes wakes the next before it starts to work.
@@ -353,7 +242,7 @@ private final class Monitor: @unchecked Sendable {
     /// Waits for work and takes the most urgent. `nil` if there are more threads than the limit: then the calling one ends.
     ///
     /// - Parameter wasLent: whether another thread worked in place of the calling one.
-    func nextWork(threadLimit: Int, wasLent: Bool) -> Work? {
+    func nextWork(threadLimit: Int, wasLent: Bool) -> WorkQueue.Body? {
         pthread_mutex_lock(mutex)
         if wasLent {
             state.lentCount -= 1
@@ -365,8 +254,7 @@ private final class Monitor: @unchecked Sendable {
         }
         var hasLooked = false
         while true {
-            // Of the threads that look for work, only as many take some as guests leave places.
-            if state.workingThreadCount <= threadLimit, let work = state.waiting.popFirst() {
+            if let work = state.waiting.popFirst() {
                 let wakesAnother = state.claimWaking()
                 pthread_mutex_unlock(mutex)
                 if wakesAnother { signal() }
@@ -394,7 +282,7 @@ private final class Monitor: @unchecked Sendable {
 
     /// Takes the most urgent work. If none waits, releases the thread's place in the same step, so that work submitted
     /// later gets a new thread.
-    func nextWorkOrLeave() -> Work? {
+    func nextWorkOrLeave() -> WorkQueue.Body? {
         withLock { state in
             if let work = state.waiting.popFirst() { return work }
             state.threadCount -= 1
