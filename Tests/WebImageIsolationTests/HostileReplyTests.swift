@@ -10,13 +10,15 @@ import WebImageCore
 /// says so, or uses what arrived, and goes on.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct HostileReplyTests {
     private static let size = PixelSize(width: 8, height: 8)
+    private static let part = AnimationFrame.Part(
+        rect: PixelRect(x: 1, y: 2, width: 3, height: 4), blend: .source, disposal: .restore)
     private static let layout = PixelLayout(offset: 0, size: size, bytesPerRow: 32, isOpaque: true)
     private static let animation = AnimationDescription(
         frameSize: size,
         frames: [
             AnimationFrame(duration: .milliseconds(100), isKeyframe: true),
             AnimationFrame(duration: .milliseconds(100), isKeyframe: true),
-            AnimationFrame(duration: .milliseconds(200), isKeyframe: false),
+            AnimationFrame(duration: .milliseconds(200), isKeyframe: false, part: part),
         ], loopCount: 2, isComplete: true)
     private static let image = DecodedImage(
         pixels: layout, frameCount: 3, isPartial: false, isThumbnail: false, animation: animation)
@@ -24,8 +26,7 @@ import WebImageCore
     private static let info: ImageInfo = {
         var info = ImageInfo(
             format: .png, size: size, frameCount: 2, loopCount: 1,
-            frameDurations: [.milliseconds(100), .milliseconds(200)],
-            colorProfileName: "Display P3")
+            frames: Array(animation.frames.suffix(2)), colorProfileName: "Display P3")
         info.pageCount = 2
         return info
     }()
@@ -110,11 +111,11 @@ import WebImageCore
     }
 
     private static func info(_ size: PixelSize) -> DecoderReply {
-        .info(ImageInfo(format: .png, size: size, frameCount: 1, loopCount: 1, frameDurations: []))
+        .info(ImageInfo(format: .png, size: size, frameCount: 1, loopCount: 1))
     }
 
     private static func info(frameCount: Int, loopCount: Int? = 1) -> DecoderReply {
-        .info(ImageInfo(format: .png, size: size, frameCount: frameCount, loopCount: loopCount, frameDurations: []))
+        .info(ImageInfo(format: .png, size: size, frameCount: frameCount, loopCount: loopCount))
     }
 
     private static func image(
@@ -132,6 +133,17 @@ import WebImageCore
                 frameSize: size, frames: [AnimationFrame(duration: .seconds(1), isKeyframe: true)],
                 loopCount: loopCount,
                 isComplete: true))
+    }
+
+    private static func frame(x: Int = 0, y: Int = 0, width: Int = 1, height: Int = 1) -> AnimationFrame {
+        AnimationFrame(
+            duration: .seconds(1), isKeyframe: true,
+            part: AnimationFrame.Part(
+                rect: PixelRect(x: x, y: y, width: width, height: height), blend: .over, disposal: .keep))
+    }
+
+    private static func animation(_ frame: AnimationFrame) -> DecoderReply {
+        .animation(AnimationDescription(frameSize: size, frames: [frame], loopCount: 0, isComplete: true))
     }
 
     private static let largest = PixelSize.maximumDimension
@@ -172,6 +184,11 @@ import WebImageCore
         ),
         (animation(PixelSize(width: largest, height: 1)), animation(PixelSize(width: largest + 1, height: 1))),
         (animation(loopCount: 0), animation(loopCount: -1)),
+        (animation(frame(x: 1 << 32 - 1)), animation(frame(x: 1 << 32))), (animation(frame()), animation(frame(x: -1))),
+        (animation(frame(y: 1 << 32 - 1)), animation(frame(y: 1 << 32))),
+        (animation(frame(width: 0)), animation(frame(width: -1))),
+        (animation(frame(height: 0)), animation(frame(height: -1))),
+        (info { $0.frames = [frame()] }, info { $0.frames = [frame(x: -1)] }),
         (.needsFrame(0), .needsFrame(-1)), (.needsSpool(byteCount: 1), .needsSpool(byteCount: 0)),
         (.needsSpool(byteCount: 1 << 40), .needsSpool(byteCount: 1 << 40 + 1)),
     ]

@@ -199,12 +199,15 @@ import WebImageTestSupport
         let decoder = try #require(try Self.isolated.makeIncrementalDecoder(startingWith: half))
         let expected = try #require(try Self.local.makeIncrementalDecoder(startingWith: half))
         let (animation, expectedAnimation) = (try #require(decoder.animation), try #require(expected.animation))
-        #expect(animation.frames == expectedAnimation.frames)
+        // Without what a file stores of each, which would be sent again with each piece.
+        #expect(
+            animation.frames
+                == expectedAnimation.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: $0.isKeyframe) })
         #expect(!animation.isComplete)
         try decoder.append(data.dropFirst(half.count))
         let whole = try #require(try decoder.finish().animation)
         #expect(whole.identity == animation.identity)
-        #expect(whole.frames.count == 5)
+        #expect(try whole.frames == Self.local.info(of: data).frames && whole.frames.allSatisfy { $0.part != nil })
     }
 
     @Test(arguments: stillFormats)

@@ -101,6 +101,26 @@ import WebImageCore
     func durationsArriveExactly(duration: Duration) throws {
         #expect(try received(duration) == duration)
     }
+    @Test func storedPartsArriveUnlessTheyAreTooMany() throws {
+        func frames(_ count: Int) -> [AnimationFrame] {
+            (0..<count).map { index in
+                let rect = PixelRect(x: index % 7, y: 1, width: 2, height: 3)
+                return AnimationFrame(
+                    duration: .milliseconds(100), isKeyframe: false,
+                    part: AnimationFrame.Part(rect: rect, blend: .over, disposal: .restore))
+            }
+        }
+        let some = frames(1 << 16)
+        #expect(AnimationDescription.sent(some) == some)
+        #expect(AnimationDescription.sent(frames(1 << 16 + 1)).allSatisfy { $0.part == nil })
+        #expect(AnimationDescription.sent(some, hasParts: false).allSatisfy { $0.part == nil })
+        let description = AnimationDescription(
+            frameSize: PixelSize(width: 9, height: 9), frames: some, loopCount: 1, isComplete: true)
+        let bytes = try MessageEncoder.bytes(of: description)
+        #expect(bytes.count < Channel.decoderByteLimit / 4)
+        #expect(try received(description).frames == some)
+    }
+
 
     @Test func aFractionIsShorterThanASecond() throws {
         #expect(throws: InvalidMessage.self) { try received([1, 1_000_000_000_000_000_000], as: Duration.self) }

@@ -78,7 +78,7 @@ final class RequestDecoder {
 
     private func info(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
         var info = try decoder(of: format).info(of: input(request))
-        info.frameDurations = info.frameDurations.map { min($0, FrameDuration.longest) }
+        info.frames = AnimationDescription.sent(info.frames)
         return .info(info)
     }
 
@@ -121,7 +121,7 @@ final class RequestDecoder {
         var options = options
         options.cancellation = cancellation
         return .animation(
-            try decoder(of: format).animation(of: input(request), options: options).map(AnimationDescription.init))
+            try decoder(of: format).animation(of: input(request), options: options).map { AnimationDescription($0) })
     }
 
     // MARK: Frames
@@ -167,7 +167,8 @@ final class RequestDecoder {
         guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
         // A decoder may keep the bytes, and the input is not kept as it is.
         try decoder.append(Data(Array(input(request))))
-        return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
+        // Sent again with each piece of the file, so without what only differs from frame to frame.
+        return .arrived(decoder.probe, decoder.animation.map { AnimationDescription($0, hasParts: false) })
     }
 
     private func preview(_ session: Int) throws(WebImageError) -> DecoderReply {
@@ -294,7 +295,7 @@ extension DecodedImage {
     init(_ image: Image, _ layout: PixelLayout) {
         self.init(
             pixels: layout, frameCount: image.frameCount, isPartial: image.isPartial, isThumbnail: image.isThumbnail,
-            animation: image.animation.map(AnimationDescription.init))
+            animation: image.animation.map { AnimationDescription($0) })
     }
 }
 

@@ -29,9 +29,7 @@ final class LibraryAnimation: LimitedAnimation {
         var options = options
         options.cancellation = nil
         self.options = options
-        frames = Self.durations(of: file).enumerated().map { index, duration in
-            AnimationFrame(duration: duration, isKeyframe: file.isKeyframe(index))
-        }
+        frames = Self.frames(of: file)
         loopCount = Self.loopCount(of: file, library.hasMediaBoxes ? MediaFile(data.bytes, isPrefix: false) : nil)
         frameSize = plan.orientation.upright(plan.targetSize)
         isThumbnail = plan.targetSize != plan.storedSize
@@ -46,8 +44,12 @@ final class LibraryAnimation: LimitedAnimation {
         file.info.loop_count >= 0 ? Int(file.info.loop_count) : media?.loopCount ?? 0
     }
 
-    static func durations(of file: LibraryFile) -> [Duration] {
-        (0..<file.frameCount).map { FrameDuration.played(seconds: file.seconds(ofFrame: $0)) }
+    static func frames(of file: LibraryFile) -> [AnimationFrame] {
+        (0..<file.frameCount).map { index in
+            AnimationFrame(
+                duration: FrameDuration.played(seconds: file.seconds(ofFrame: index)),
+                isKeyframe: file.isKeyframe(index))
+        }
     }
 
     func makeFrameReader() -> any AnimationFrameReader {

@@ -33,7 +33,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
             info.hasGainMap = media?.hasGainMap ?? false
             if file.info.is_animated {
                 info.loopCount = LibraryAnimation.loopCount(of: file, media)
-                info.frameDurations = LibraryAnimation.durations(of: file)
+                info.frames = LibraryAnimation.frames(of: file)
             }
             return info
         }

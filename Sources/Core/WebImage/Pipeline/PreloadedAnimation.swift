@@ -32,7 +32,7 @@ struct PreloadedAnimation: LimitedAnimation {
         // The frames are the same, so players of both share decoded frames.
         identity = source.identity
         frameSize = source.frameSize
-        frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true) }
+        frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true, part: $0.part) }
         loopCount = source.loopCount
         limits = source.decodingLimits
         self.byteCount = source.byteCount + pictures.reduce(0) { $0 + $1.byteCount }

@@ -37,23 +37,8 @@ struct FramePart: Sendable, Equatable {
     /// Whether all its pixels are known to be opaque.
     var isOpaque: Bool
 
-    /// How its pixels are combined with the canvas.
-    enum Blend: Sendable {
-        /// Blended over the canvas.
-        case over
-        /// Replaces the canvas.
-        case source
-    }
-
-    /// The change of its rectangle before the next frame is drawn.
-    enum Disposal: Sendable {
-        /// Nothing.
-        case keep
-        /// It becomes transparent.
-        case clear
-        /// The previous content is restored.
-        case restore
-    }
+    typealias Blend = AnimationFrame.Blend
+    typealias Disposal = AnimationFrame.Disposal
 }
 
 extension FramePart {
@@ -107,6 +92,17 @@ struct ReplayStarts: Sendable {
 
     subscript(index: Int) -> Int { starts[index] }
 
+    /// Returns what programs see of the parts.
+    func frames(of parts: [FramePart]) -> [AnimationFrame] {
+        parts.enumerated().map { index, part in
+            AnimationFrame(
+                duration: part.duration, isKeyframe: starts[index] == index,
+                part: AnimationFrame.Part(
+                    rect: PixelRect(x: part.left, y: part.top, width: part.size.width, height: part.size.height),
+                    blend: part.blend, disposal: part.disposal))
+        }
+    }
+
     private struct Box {
         var columns = 0..<0
         var rows = 0..<0
@@ -133,6 +129,13 @@ struct ReplayStarts: Sendable {
                 || part.left <= columns.lowerBound && part.left + part.size.width >= columns.upperBound
                     && part.top <= rows.lowerBound && part.top + part.size.height >= rows.upperBound
         }
+    }
+}
+
+extension [FramePart] {
+    /// Returns what programs see of the parts of a file.
+    func frames(on canvasSize: PixelSize) -> [AnimationFrame] {
+        ReplayStarts(of: self, on: canvasSize).frames(of: self)
     }
 }
 

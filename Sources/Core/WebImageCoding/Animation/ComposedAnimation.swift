@@ -27,11 +27,8 @@ final class ComposedAnimation: LimitedAnimation {
         try plan.options.limits.check(memoryByteCount: frameByteCount)
         self.file = file
         identity = plan.options.animationIdentity ?? AnimationIdentity()
-        let starts = ReplayStarts(of: file.parts, on: file.canvasSize)
-        frames = file.parts.enumerated().map { index, part in
-            AnimationFrame(duration: part.duration, isKeyframe: starts[index] == index)
-        }
-        self.starts = starts
+        starts = ReplayStarts(of: file.parts, on: file.canvasSize)
+        frames = starts.frames(of: file.parts)
         frameSize = file.orientation.upright(plan.targetSize)
         var plan = plan
         plan.options.cancellation = nil

@@ -17,7 +17,7 @@ package struct GIFDecoder: ProbingDecoder {
         return ImageInfo(
             format: .gif, size: size, frameCount: max(1, file.frames.count),
             loopCount: isAnimation ? file.loopCount : nil,
-            frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha)
+            frames: isAnimation ? file.frames.map { $0.part(on: size) }.frames(on: size) : [], hasAlpha: file.hasAlpha)
     }
 
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {

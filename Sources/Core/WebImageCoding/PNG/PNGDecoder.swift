@@ -23,7 +23,7 @@ package struct PNGDecoder: ProbingDecoder {
         var info = ImageInfo(
             format: .png, size: header.orientation.upright(header.size), frameCount: animation?.parts.count ?? 1,
             loopCount: isAnimation ? animation?.loopCount : nil,
-            frameDurations: isAnimation ? animation?.parts.map(\.duration) ?? [] : [], hasAlpha: header.hasAlpha,
+            frames: isAnimation ? animation?.parts.frames(on: header.size) ?? [] : [], hasAlpha: header.hasAlpha,
             orientation: header.orientation, hasColorProfile: header.hasColorProfile,
             colorProfileName: header.colors.profile(in: data.bytes)?.name)
         info.bitDepth = header.bitDepth

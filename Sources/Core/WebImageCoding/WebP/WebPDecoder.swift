@@ -17,7 +17,7 @@ struct WebPDecoder: ProbingDecoder {
         return ImageInfo(
             format: .webp, size: file.orientation.upright(file.size), frameCount: max(1, file.frames.count),
             loopCount: isAnimation ? file.loopCount : nil,
-            frameDurations: isAnimation ? file.frames.map(\.part.duration) : [], hasAlpha: file.hasAlpha,
+            frames: isAnimation ? file.parts.frames(on: file.size) : [], hasAlpha: file.hasAlpha,
             orientation: file.orientation, hasColorProfile: file.hasColorProfile,
             colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
@@ -158,6 +158,8 @@ struct WebPAnimationFile: AnimationFile {
 extension WebPFile {
     /// The position of the first image on the canvas: all of it, except in an animation.
     var firstPart: FramePart {
+    var parts: [FramePart] { frames.map(\.part) }
+
         let whole = FramePart(
             left: 0, top: 0, size: size, duration: .zero, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
         return firstFrame?.part ?? whole

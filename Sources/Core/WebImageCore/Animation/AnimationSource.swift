@@ -70,16 +70,62 @@ public struct AnimationIdentity: Sendable, Hashable {
 }
 
 /// The properties of a frame of an animation, known without decoding it.
+///
+/// ```swift
+/// for (index, frame) in (image.animation?.frames ?? []).enumerated() {
+///     print(index, frame.duration, frame.isKeyframe, frame.part?.rect.size ?? image.pixels.size)
+/// }
+/// ```
 public struct AnimationFrame: Codable, Sendable, Hashable {
     /// How long the frame is shown. As in browsers, 100 ms for a file that specifies 10 ms or less.
     public var duration: Duration
     /// Whether the frame can be decoded without earlier frames.
     public var isKeyframe: Bool
+    /// What a GIF, APNG or WebP stores of the frame. `nil` for other formats, for frames that were made in memory, and for an animation that
+    /// is still arriving in a decoder process. Readers compose frames, so only programs that show how a file is made need it.
+    public var part: Part?
 
     /// Creates a description of a frame.
-    public init(duration: Duration, isKeyframe: Bool) {
+    public init(duration: Duration, isKeyframe: Bool, part: Part? = nil) {
         self.duration = duration
         self.isKeyframe = isKeyframe
+        self.part = part
+    }
+
+    /// The rectangle of the canvas that a file stores for a frame, and how it changes the canvas.
+    public struct Part: Codable, Sendable, Hashable {
+        /// The rectangle, in pixels of the canvas as it is stored: before the orientation is applied, and not scaled to a thumbnail. It is
+        /// empty for a frame outside the canvas.
+        public var rect: PixelRect
+        /// How the pixels are drawn.
+        public var blend: Blend
+        /// What happens to the rectangle before the next frame.
+        public var disposal: Disposal
+
+        /// Creates a description of the stored part of a frame.
+        public init(rect: PixelRect, blend: Blend, disposal: Disposal) {
+            self.rect = rect
+            self.blend = blend
+            self.disposal = disposal
+        }
+    }
+
+    /// How the pixels of a frame are combined with the canvas.
+    public enum Blend: String, Codable, Sendable, Hashable {
+        /// Blended over the canvas.
+        case over
+        /// Replaces the canvas, also where the frame is transparent.
+        case source
+    }
+
+    /// The change of a frame's rectangle before the next frame is drawn.
+    public enum Disposal: String, Codable, Sendable, Hashable {
+        /// Nothing.
+        case keep
+        /// It becomes transparent.
+        case clear
+        /// The previous content is restored.
+        case restore
     }
 }
 

@@ -16,8 +16,8 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     public var pageCount = 1
     /// How often the animation plays; 0 means forever, `nil` that it is not an animation.
     public var loopCount: Int?
-    /// The duration of each frame; empty for a still image.
-    public var frameDurations: [Duration]
+    /// The frames of an animation, in order, with their durations and stored parts; empty for a still image.
+    public var frames: [AnimationFrame]
     /// Whether pixels may be transparent.
     public var hasAlpha: Bool
     /// The orientation of the stored pixels.
@@ -41,19 +41,24 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     /// - Parameter hasColorProfile: whether a profile is embedded; by default, whether it has a name.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
-        frameDurations: [Duration] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
+        frames: [AnimationFrame] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
         hasColorProfile: Bool? = nil, colorProfileName: String? = nil
     ) {
         self.format = format
         self.size = size
         self.frameCount = frameCount
         self.loopCount = loopCount
-        self.frameDurations = frameDurations
+        self.frames = frames
         self.hasAlpha = hasAlpha
         self.orientation = orientation
         self.hasColorProfile = hasColorProfile ?? (colorProfileName != nil)
         self.colorProfileName = colorProfileName
     }
+
+    /// The duration of each frame; empty for a still image.
+    public var frameDurations: [Duration] { frames.map(\.duration) }
+    /// The duration of one play of an animation; zero for a still image.
+    public var duration: Duration { frames.reduce(.zero) { $0 + $1.duration } }
 }
 
 /// How a stored image must be transformed to be upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).

@@ -88,12 +88,21 @@ package struct AnimationDescription: Codable {
         }
     }
 
-    package init(_ source: any AnimationSource) {
-        let frames = source.frames.map {
-            AnimationFrame(duration: min($0.duration, FrameDuration.longest), isKeyframe: $0.isKeyframe)
-        }
+    /// - Parameter hasParts: whether frames have their stored parts.
+    package init(_ source: any AnimationSource, hasParts: Bool = true) {
         self.init(
-            frameSize: source.frameSize, frames: frames, loopCount: source.loopCount, isComplete: source.isComplete)
+            frameSize: source.frameSize, frames: Self.sent(source.frames, hasParts: hasParts),
+            loopCount: source.loopCount, isComplete: source.isComplete)
+    }
+
+    /// Returns frames within the bounds of a reply.
+    package static func sent(_ frames: [AnimationFrame], hasParts: Bool = true) -> [AnimationFrame] {
+        let hasParts = hasParts && frames.count <= partLimit
+        return frames.map {
+            AnimationFrame(
+                duration: min($0.duration, FrameDuration.longest), isKeyframe: $0.isKeyframe,
+                part: hasParts ? $0.part : nil)
+        }
     }
 
     package var frameCount: Int { runs.reduce(0) { $0 + $1.count } }
@@ -106,7 +115,7 @@ package struct AnimationDescription: Codable {
         try loopCount.check(in: 0...Int(Int32.max), "repetitions")
         var count = 0
         for run in runs {
-            try run.frame.duration.checkOfFrame()
+            try run.frame.check()
             try run.count.check(in: 1...Self.frameLimit, "equal frames")
             count += run.count
             try count.check(in: 1...Self.frameLimit, "frames")
@@ -116,6 +125,8 @@ package struct AnimationDescription: Codable {
 
     /// Far more than ``DecodingLimits/frameCount`` allows by default.
     fileprivate static let frameLimit = 1 << 20
+    /// Each takes some 80 bytes of a message.
+    private static let partLimit = 1 << 16
 }
 
 // MARK: - Checks
@@ -141,8 +152,8 @@ extension DecoderReply {
             try info.frameCount.check(in: 1...Self.countLimit, "frames")
             try info.pageCount.check(in: 1...Self.countLimit, "pages")
             try info.loopCount?.check(in: 0...Int(Int32.max), "repetitions")
-            try info.frameDurations.count.check(in: 0...AnimationDescription.frameLimit, "durations")
-            for duration in info.frameDurations { try duration.checkOfFrame() }
+            try info.frames.count.check(in: 0...AnimationDescription.frameLimit, "described frames")
+            for frame in info.frames { try frame.check() }
             try info.bitDepth.check(in: 0...Int(UInt16.max), "bits of a channel")
         case .probe(let probe): try probe?.size.check(within: Self.declaredSide)
         case .parts(let parts):
@@ -165,7 +176,7 @@ extension DecoderReply {
     }
 
     /// A file may declare a size that no image can have.
-    private static let declaredSide = Int(UInt32.max)
+    fileprivate static let declaredSide = Int(UInt32.max)
     private static let countLimit = 1 << 30
     private static let byteLimit = 1 << 40
 }
@@ -192,10 +203,14 @@ extension Int {
     }
 }
 
-extension Duration {
-    fileprivate func checkOfFrame() throws(InvalidMessage) {
-        guard (.zero...FrameDuration.longest).contains(self) else {
-            throw InvalidMessage("a frame is shown for \(inWords)")
+extension AnimationFrame {
+    fileprivate func check() throws(InvalidMessage) {
+        guard (.zero...FrameDuration.longest).contains(duration) else {
+            throw InvalidMessage("a frame is shown for \(duration.inWords)")
+        }
+        guard let rect = part?.rect else { return }
+        for number in [rect.x, rect.y, rect.width, rect.height] {
+            try number.check(in: 0...DecoderReply.declaredSide, "pixels of a frame")
         }
     }
 }
