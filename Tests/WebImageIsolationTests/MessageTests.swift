@@ -65,11 +65,13 @@ import WebImageCore
             thumbnail: Thumbnail(.pixels(width: 7, height: 0), mode: .aspectFill), scale: 2, firstFrameOnly: true,
             allowsDamage: false)
         (options.page, options.keepsColors) = (3, true)
+        options.bypassesWebPFilter = true
         options.limits.memoryByteCount = .max
         options.limits.processorTime = .seconds(7.5)
         let result = try received(Sent(options), from: .program).options
         #expect(result.thumbnail == options.thumbnail && result.page == 3 && result.byteLimit == nil)
         #expect(result.keepsColors && DecodingOptions.unsent.keepsColors == false)
+        #expect(result.bypassesWebPFilter && !DecodingOptions.unsent.bypassesWebPFilter)
         #expect(result.scale == 2 && result.firstFrameOnly && !result.allowsDamage && result.limits == options.limits)
         var encoding = EncodingOptions(quality: 0.3, background: .black, isProgressive: true)
         encoding.iconSides = [16, 32]
@@ -77,13 +79,15 @@ import WebImageCore
         (encoding.pngLevel, encoding.webPEffort, encoding.speed, encoding.colorLimit) = (9, 2, 3, 17)
         (encoding.chroma, encoding.pngFilter, encoding.dithering) = (.quartered, .paeth, .ordered)
         (encoding.palette, encoding.framing, encoding.alphaQuality) = (.global, .whole, 0.5)
-        (encoding.writesColorProfile, encoding.optimizesHuffmanCodes) = (true, true)
+        (encoding.writesColorProfile, encoding.optimizesHuffmanCodes, encoding.webPPreset) = (true, true, .drawing)
         (encoding.qualityScale, encoding.colorProfile) = (.library, ColorProfile(ImageMetadata.sRGBProfile))
         let sent = try received(Sent(encoding), from: .program).options
         #expect(try MessageEncoder.bytes(of: Sent(sent)) == MessageEncoder.bytes(of: Sent(encoding)))
         #expect(sent.metadata == encoding.metadata && sent.iconSides == [16, 32] && sent.chroma == .quartered)
         #expect(sent.qualityScale == .library && sent.colorProfile == encoding.colorProfile && sent.colorProfile != nil)
-        #expect(sent.colorLimit == 17 && sent.framing == .whole && sent.isProgressive && !sent.isLossless)
+        #expect(
+            sent.colorLimit == 17 && sent.webPPreset == .drawing && sent.framing == .whole && sent.isProgressive
+                && !sent.isLossless)
     }
 
     @Test func framesArriveInRuns() throws {
@@ -97,10 +101,6 @@ import WebImageCore
         #expect(try MessageEncoder.bytes(of: description).count < 200)
     }
 
-    @Test(arguments: [.zero, .milliseconds(1_100), .seconds(1) / 3, .seconds(-2.5), .seconds(1 << 40)] as [Duration])
-    func durationsArriveExactly(duration: Duration) throws {
-        #expect(try received(duration) == duration)
-    }
     @Test func storedPartsArriveUnlessTheyAreTooMany() throws {
         func frames(_ count: Int) -> [AnimationFrame] {
             (0..<count).map { index in
@@ -121,6 +121,10 @@ import WebImageCore
         #expect(try received(description).frames == some)
     }
 
+    @Test(arguments: [.zero, .milliseconds(1_100), .seconds(1) / 3, .seconds(-2.5), .seconds(1 << 40)] as [Duration])
+    func durationsArriveExactly(duration: Duration) throws {
+        #expect(try received(duration) == duration)
+    }
 
     @Test func aFractionIsShorterThanASecond() throws {
         #expect(throws: InvalidMessage.self) { try received([1, 1_000_000_000_000_000_000], as: Duration.self) }

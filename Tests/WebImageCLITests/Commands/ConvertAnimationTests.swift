@@ -119,6 +119,10 @@ import WebImage
         #expect(try largestDifference(CodecRegistry.shared.decode(tool.contents(of: "a.webp")), original) == 0)
         #expect(try await tool.run("convert", input, "a.png", "--level", "9", "--filter", "paeth").status == 0)
         #expect(try largestDifference(CodecRegistry.shared.decode(tool.contents(of: "a.png")), original) == 0)
+        #expect(try await tool.run("convert", input, "b.webp").status == 0)
+        #expect(try await tool.run("convert", input, "c.webp", "--preset", "drawing").status == 0)
+        #expect(try tool.contents(of: "b.webp") != tool.contents(of: "c.webp"))
+        #expect(try await tool.run("convert", input, "d.jpg", "--preset", "photo").status == 2)
         let background = ["--background", "#00ff00", "--chroma", "444", "--quality", "100"]
         #expect(try await tool.run(["convert", input, "a.jpg", "--progressive"] + background).status == 0)
         let corner = try CodecRegistry.shared.decode(tool.contents(of: "a.jpg")).pixels[0, 0]

@@ -139,7 +139,8 @@ import WebImageTestSupport
         _ file: Data, resampledTo target: PixelSize?
     ) throws -> (pixels: PixelBuffer, isPartial: Bool)? {
         let size = try WebPFile(reading: file.bytes).size
-        let decoder = try WebPImageDecoder(size: size, byteCount: file.count, resampledTo: target)
+        let decoder = try WebPImageDecoder(
+            size: size, byteCount: file.count, options: DecodingOptions(), resampledTo: target)
         do throws(WebImageError) {
             try file.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
                 try decoder.decode(bytes, cancellation: nil)

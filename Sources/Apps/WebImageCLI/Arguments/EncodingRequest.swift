@@ -120,8 +120,9 @@ enum MetadataChoice: String, CaseIterable {
 extension EncodingRequest {
     /// The declarations of the encoding options in a parser.
     struct Declaration {
-        private let format, quality, level, filter, effort, speed, alphaQuality, chroma, iconSizes: OptionParser.Option
-        private let dithering, palette, colors, loop, maximum, background, frame, metadata: OptionParser.Option
+        private let format, quality, level, filter, effort, preset, speed, alphaQuality, chroma: OptionParser.Option
+        private let iconSizes, dithering, palette, colors, loop, maximum, background, frame,
+            metadata: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame, strip: OptionParser.Flag
         private let progressive: OptionParser.Flag?
         /// The names of the options.
@@ -174,6 +175,10 @@ extension EncodingRequest {
                 help:
                     "Compression effort of WebP and PNG, where 5 and 6 also search for the best way to store colors; 4 by default"
             )
+            preset = parser.option(
+                "preset", formats: [.webp], value: "NAME",
+                completion: .words(EncodingOptions.WebPPreset.allCases.map(\.rawValue)),
+                help: "Content for which lossy WebP is tuned: default, picture, photo, drawing, icon or text")
             speed = parser.option(
                 "speed", formats: [.avif, .heic, .jpegXL, .tiff], value: "0…10",
                 help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
@@ -259,6 +264,7 @@ extension EncodingRequest {
                 if level.value == nil { options.pngLevel = [1, 2, 3, 4, 6, 9, 12][effort] }
                 options.searchesPNG = effort > 4
             }
+            options.webPPreset = try parser.choice(preset) ?? .standard
             options.speed = try parser.count(speed, in: 0...10) ?? options.speed
             options.alphaQuality = try parser.percentage(alphaQuality) ?? 1
             options.dithering = try parser.choice(dithering) ?? .floydSteinberg

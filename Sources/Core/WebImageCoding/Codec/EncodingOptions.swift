@@ -41,6 +41,8 @@ public struct EncodingOptions: Sendable {
     public var webPEffort = 4 {
         didSet { webPEffort = min(max(webPEffort, 0), 6) }
     }
+    /// The content for which a lossy WebP is tuned; ``WebPPreset/standard`` by default.
+    public var webPPreset = WebPPreset.standard
     /// How fast AVIF, HEIC, JPEG XL and TIFF are encoded, 0 (smallest file, many times slower) to 10 (fast); clamped. 7
     /// by default.
     public var speed = 7 {
@@ -165,6 +167,23 @@ public struct EncodingOptions: Sendable {
     public enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
         /// The best filter for each row.
         case adaptive
+    /// The kinds of content for which libwebp has settings: how much detail is given up where it is not seen, and how strongly the edges of
+    /// blocks are smoothed. Quality and effort stay as they are set, and lossless files are the same with all.
+    public enum WebPPreset: String, Codable, Sendable, Hashable, CaseIterable {
+        /// libwebp's defaults.
+        case standard = "default"
+        /// A photograph of a person or of things indoors.
+        case picture
+        /// A photograph outdoors, in natural light.
+        case photo
+        /// A drawing with lines of high contrast.
+        case drawing
+        /// A small colorful image.
+        case icon
+        /// An image of text.
+        case text
+    }
+
         /// No filter: best for drawings with few colors.
         case none
         /// The difference from the pixel on the left.

@@ -58,7 +58,7 @@ struct WebPDecoder: ProbingDecoder {
 
     private func image(of file: WebPFile, in data: Data, plan: DecodingPlan) throws(WebImageError) -> Image {
         if !file.frames.isEmpty {
-            let animation = WebPAnimationFile(file, in: data, damage: plan.options.damage)
+            let animation = WebPAnimationFile(file, in: data, options: plan.options)
             do throws(WebImageError) {
                 return try plan.options.withMemory(plan.byteCount(ofFirstFrameOf: animation)) {
                     (_) throws(WebImageError) in
@@ -82,7 +82,7 @@ struct WebPDecoder: ProbingDecoder {
     ) throws(WebImageError) -> Image {
         let options = plan.options
         let decoder = try file.makeFirstImageDecoder(
-            resampledTo: route.resamplesRows ? plan.targetSize : nil, scaledTo: route.scaledSize)
+            options, resampledTo: route.resamplesRows ? plan.targetSize : nil, scaledTo: route.scaledSize)
         try file.withFirstImage(in: data.bytes) { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: options.cancellation)
         }
@@ -98,7 +98,7 @@ struct WebPDecoder: ProbingDecoder {
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let (file, plan) = try read(data, options: options)
         return file.frames.count > 1
-            ? try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan) : nil
+            ? try ComposedAnimation(WebPAnimationFile(file, in: data, options: options), plan: plan) : nil
     }
 
     /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews are not
@@ -122,15 +122,17 @@ struct WebPAnimationFile: AnimationFile {
     private let data: Data
     let parts: [FramePart]
     let orientation: ImageOrientation
-    private let damage: DecodingOptions.Damage
+    private let options: DecodingOptions
 
     /// - Parameter data: the bytes that `file` was read from.
-    init(_ file: WebPFile, in data: Data, damage: DecodingOptions.Damage) {
+    init(_ file: WebPFile, in data: Data, options: DecodingOptions) {
         self.file = file
         self.data = data
-        parts = file.frames.map(\.part)
+        parts = file.parts
         orientation = file.orientation
-        self.damage = damage
+        var options = options
+        options.cancellation = nil
+        self.options = options
     }
 
     var format: ImageFormat { .webp }
@@ -146,20 +148,20 @@ struct WebPAnimationFile: AnimationFile {
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let content = file.frames[index].content
-        let decoder = try WebPImageDecoder(size: parts[index].size, byteCount: content.count)
+        let decoder = try WebPImageDecoder(size: parts[index].size, byteCount: content.count, options: options)
         try data.bytes.extracting(content).withUnsafeBytes { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: cancellation)
         }
         // A file with a damaged first frame becomes a still image: see ``WebPDecoder``.
-        return try decoder.finish(damage: index == 0 ? .refuse : damage, cancellation: cancellation).pixels
+        return try decoder.finish(damage: index == 0 ? .refuse : options.damage, cancellation: cancellation).pixels
     }
 }
 
 extension WebPFile {
-    /// The position of the first image on the canvas: all of it, except in an animation.
-    var firstPart: FramePart {
     var parts: [FramePart] { frames.map(\.part) }
 
+    /// The position of the first image on the canvas: all of it, except in an animation.
+    var firstPart: FramePart {
         let whole = FramePart(
             left: 0, top: 0, size: size, duration: .zero, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
         return firstFrame?.part ?? whole
@@ -169,10 +171,10 @@ extension WebPFile {
     private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
 
     func makeFirstImageDecoder(
-        resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
+        _ options: DecodingOptions, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
     ) throws(WebImageError) -> WebPImageDecoder {
         try WebPImageDecoder(
-            size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount,
+            size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount, options: options,
             resampledTo: targetSize, scaledTo: scaledSize)
     }
 

@@ -43,8 +43,22 @@ struct WebPEncoder: AnimationEncoder {
             if let patch = try differences.append(frame) { try append(patch) }
         }
         if let patch = differences.finish() { try append(patch) }
-        guard var writer else { throw .invalidFrames(reason: .none) }
-        return try options.addingMetadata(to: writer.finish(), writer.size, as: .webp)
+        guard let writer else { throw .invalidFrames(reason: .none) }
+        return writer
+    }
+}
+
+extension EncodingOptions.WebPPreset {
+    /// libwebp's constant.
+    fileprivate var number: CWebImageWebP.WebPPreset {
+        switch self {
+        case .standard: WEBP_PRESET_DEFAULT
+        case .picture: WEBP_PRESET_PICTURE
+        case .photo: WEBP_PRESET_PHOTO
+        case .drawing: WEBP_PRESET_DRAWING
+        case .icon: WEBP_PRESET_ICON
+        case .text: WEBP_PRESET_TEXT
+        }
     }
 }
 
@@ -55,7 +69,8 @@ struct WebPImageEncoder {
 
     init(options: EncodingOptions) throws(WebImageError) {
         cancellation = options.cancellation
-        guard WebPConfigInit(&config) != 0 else { throw Self.wrongVersion }
+        let quality = Float(options.libraryQuality(of: .webp))
+        guard WebPConfigPreset(&config, options.webPPreset.number, quality) != 0 else { throw Self.wrongVersion }
         config.method = Int32(options.webPEffort)
         config.quality = Float(options.libraryQuality(of: .webp))
         if options.isLossless {

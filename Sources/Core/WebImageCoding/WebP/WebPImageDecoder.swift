@@ -30,10 +30,12 @@ final class WebPImageDecoder {
     ///
     /// - Parameters:
     ///   - byteCount: the length of the compressed image.
+    ///   - options: tell whether lossy images are smoothed.
     ///   - targetSize: resamples rows to this size as they are decoded; then there are no previews. `nil` by default.
     ///   - scaledSize: the size to which libwebp scales; `nil`, the default, for the image's own.
     init(
-        size: PixelSize, byteCount: Int, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
+        size: PixelSize, byteCount: Int, options: DecodingOptions, resampledTo targetSize: PixelSize? = nil,
+        scaledTo scaledSize: PixelSize? = nil
     ) throws(WebImageError) {
         let outputSize = scaledSize ?? size
         let output: MutablePixelBuffer?
@@ -59,6 +61,7 @@ final class WebPImageDecoder {
             config.pointee.options.scaled_width = Int32(outputSize.width)
             config.pointee.options.scaled_height = Int32(outputSize.height)
         }
+        config.pointee.options.bypass_filtering = options.bypassesWebPFilter ? 1 : 0
         config.pointee.output.colorspace = MODE_RGBA
         config.pointee.output.is_external_memory = 1
         config.pointee.output.u.RGBA = WebPRGBABuffer(

@@ -35,7 +35,7 @@ final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
         return try? frames.source(frameCount: file.frames.count, isComplete: file.isComplete(at: data.count)) {
             () throws(WebImageError) in
             let plan = try DecodingPlan(file, in: data.bytes, options: options)
-            return try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan)
+            return try ComposedAnimation(WebPAnimationFile(file, in: data, options: options), plan: plan)
         }
     }
 
@@ -115,7 +115,7 @@ final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
                 .byteCountWithPreviews(of: file, imageSize: file.firstPart.size, isLossless: isLossless)
         }
         share = previewByteCount.flatMap { options.previewShare($0, hasCopy: isLossless) }
-        return share == nil ? nil : try file.makeFirstImageDecoder()
+        return share == nil ? nil : try file.makeFirstImageDecoder(options)
     }
 
     /// Waits for a sixteenth more bytes, so that all attempts together read only a few times the file.

@@ -52,7 +52,7 @@ extension DecodingOptions: SentOptions {
         [
             SentProperty(\.thumbnail), SentProperty(\.page), SentProperty(\.byteLimit), SentProperty(\.scale),
             SentProperty(\.firstFrameOnly), SentProperty(\.allowsDamage), SentProperty(\.limits),
-            SentProperty(\.keepsColors),
+            SentProperty(\.keepsColors), SentProperty(\.bypassesWebPFilter),
         ]
     }
 }
@@ -67,7 +67,8 @@ extension EncodingOptions: SentOptions {
             SentProperty(\.alphaQuality),
             SentProperty(\.isProgressive), SentProperty(\.isLossless), SentProperty(\.writesColorProfile),
             SentProperty(\.optimizesHuffmanCodes), SentProperty(\.framing), SentProperty(\.pngLevel),
-            SentProperty(\.webPEffort), SentProperty(\.speed), SentProperty(\.colorLimit), SentProperty(\.chroma),
+            SentProperty(\.webPEffort), SentProperty(\.webPPreset), SentProperty(\.speed), SentProperty(\.colorLimit),
+            SentProperty(\.chroma),
             SentProperty(\.pngFilter), SentProperty(\.searchesPNG), SentProperty(\.dithering), SentProperty(\.palette),
             SentProperty(\.iconSides),
             SentProperty(\.metadata), SentProperty(\.profileBytes),
