@@ -127,6 +127,31 @@ import WebImageTestSupport
         #expect(without.canEncode(.webp) && without.canEncodeAnimation(as: .webp))
     }
 
+    @Test func withoutTheProgramAFormatIsListedButCannotBeDecoded() throws {
+        let png = try CodecRegistry.builtIn.encode(
+            IsolatedDecodingTests.image(PixelSize(width: 2, height: 2)), as: .png)
+        let present = IsolatedDecoding(configuration: .init(decoder: "webimage-decoder"))
+        for (isolation, isThere) in [(Self.missing, false), (present, true)] {
+            let registry = CodecRegistry.builtIn.isolated(by: .allFormats, in: isolation)
+            #expect(registry.readableFormats.contains(.png) && registry.decoders.contains { $0.format == .png })
+            #expect(registry.canDecode(.png) == isThere && registry.canDecode(png.prefix(18)) == isThere)
+            // Nothing was started for this.
+            #expect(isolation.pool.counters.startedProcessCount == 0)
+        }
+        let shared = CodecRegistry.shared.isolated(by: .libraryFormats, in: Self.missing)
+        #expect(!shared.canDecode(.svg) && shared.canDecode(.png))
+    }
+
+    @Test func aRemovedFormatIsNotDecodedInAProcess() throws {
+        let registry = CodecRegistry.builtIn.isolated(by: .allFormats, in: Self.missing)
+        let png = try CodecRegistry.builtIn.encode(
+            IsolatedDecodingTests.image(PixelSize(width: 2, height: 2)), as: .png)
+        #expect(isUnavailable(.png) { () throws(WebImageError) in _ = try registry.decode(png) })
+        registry.unregisterDecoders { $0.format == .png }
+        #expect(!registry.canDecode(.png) && CodecRegistry.builtIn.canDecode(.png))
+        #expect(throws: WebImageError.decoding(format: .png, reason: .noDecoder)) { try registry.decode(png) }
+    }
+
     // MARK: Layers
 
     @Test func missingLayersThatAreDemandedAreAnError() throws {
@@ -135,6 +160,8 @@ import WebImageTestSupport
             #expect(throws: Never.self) { try CodecRegistry().isolated(by: .allFormats, in: isolation).decode(file) }
             let demanding = CodecRegistry().isolated(
                 by: .allFormats.requiring([.systemCallFilter]).requiring([.landlock]), in: isolation)
+            #expect(demanding.canDecode(.gif) == false && demanding.canDecode(file) == false)
+            #expect(CodecRegistry().isolated(by: .allFormats, in: isolation).canDecode(file))
             // A further policy takes no demand away.
             for registry in [demanding, demanding.isolated(by: .libraryFormats)] {
                 let error = #expect(throws: WebImageError.self) { try registry.decode(file) }

@@ -29,6 +29,11 @@ public final class CodecRegistry: Sendable {
         /// Those registered here.
         var decoders: [any ImageDecoder]
         var encoders: [any ImageEncoder]
+        /// Which of the source's are left out.
+        var removedDecoders: [@Sendable (any ImageDecoder) -> Bool] = []
+        var removedEncoders: [@Sendable (any ImageEncoder) -> Bool] = []
+        /// The number of changes so far.
+        var version = 0
         /// The contents made of them so far, one for each state. None is released, so that ``latest`` needs no lock.
         var made: [Contents] = []
     }
@@ -103,30 +108,38 @@ public final class CodecRegistry: Sendable {
         let own = codecs.withLock { $0 }
         var (decoders, encoders) = (own.decoders, own.encoders)
         if let source, let base {
-            decoders = base.decoders.map(source.decoder) + decoders
-            encoders = base.encoders.map(source.encoder) + encoders
+            decoders =
+                base.decoders.map(source.decoder).filter { one in !own.removedDecoders.contains { $0(one) } } + decoders
+            encoders =
+                base.encoders.map(source.encoder).filter { one in !own.removedEncoders.contains { $0(one) } } + encoders
         }
         let contents = Contents(decoders: decoders, encoders: encoders, base: base)
         codecs.withLock { codecs in
             // Another thread may have registered a codec, or made the same.
-            guard codecs.decoders.count == own.decoders.count, codecs.encoders.count == own.encoders.count,
-                codecs.made.count == own.made.count
-            else { return }
+            guard codecs.version == own.version, codecs.made.count == own.made.count else { return }
             codecs.made.append(contents)
             latest.store(Unmanaged.passUnretained(contents), ordering: .releasing)
         }
         return contents
     }
 
-    private func register(_ change: (inout Codecs) -> Void) {
-        codecs.withLock { codecs in
-            change(&codecs)
-            latest.store(nil, ordering: .releasing)
+    /// Changes a copy without the lock, since `body` may call the program, and again if another thread was first.
+    private func change(_ body: (inout Codecs) -> Void) {
+        while true {
+            let old = codecs.withLock { $0 }
+            var new = old
+            body(&new)
+            new.version += 1
+            let isDone = codecs.withLock { codecs in
+                guard codecs.version == old.version else { return false }
+                new.made = codecs.made
+                codecs = new
+                latest.store(nil, ordering: .releasing)
+                return true
+            }
+            if isDone { return }
         }
     }
-
-    private var decoders: [any ImageDecoder] { contents.decoders }
-    private var encoders: [any ImageEncoder] { contents.encoders }
 
     /// - Parameter jpeg2000: decodes JPEG 2000 in icons of macOS, which are left out without it.
     package static func builtInDecoders(jpeg2000: (any ImageDecoder)? = nil) -> [any ImageDecoder] {
@@ -141,19 +154,57 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Adds a decoder. It takes precedence over those registered before.
-    public func register(_ decoder: any ImageDecoder) { register { $0.decoders.append(decoder) } }
+    public func register(_ decoder: any ImageDecoder) { change { $0.decoders.append(decoder) } }
 
     /// Adds an encoder. It takes precedence over those registered before.
-    public func register(_ encoder: any ImageEncoder) { register { $0.encoders.append(encoder) } }
+    public func register(_ encoder: any ImageEncoder) { change { $0.encoders.append(encoder) } }
 
-    /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
+    /// Removes decoders, for loads and decodes that begin afterwards. May be called from any thread.
+    ///
+    /// ```swift
+    /// CodecRegistry.shared.unregisterDecoders { $0.format == .gif }  // GIFs are errors from now on
+    /// CodecRegistry.shared.unregisterEncoders { $0.format == .bmp }
+    /// print(CodecRegistry.shared.decoders.map(\.format.name))
+    /// ```
+    ///
+    /// Files of a format without a decoder fail with ``WebImageError/DecodingFailure/noDecoder``. Registries that were made of this one by
+    /// `isolated(by:in:encoders:)`, such as those of managers, follow. The reverse is not true: such a registry stops using the decoders of its
+    /// source that match, also those that are registered there later.
+    ///
+    /// - Parameter isRemoved: whether a decoder is removed. May be called again later, on any thread.
+    public func unregisterDecoders(where isRemoved: @escaping @Sendable (any ImageDecoder) -> Bool) {
+        change { codecs in
+            codecs.decoders.removeAll(where: isRemoved)
+            if source != nil { codecs.removedDecoders.append(isRemoved) }
+        }
+    }
+
+    /// Removes encoders, like ``unregisterDecoders(where:)``. Images cannot be encoded in a format without an encoder, which is
+    /// ``WebImageError/EncodingFailure/noEncoder``.
+    ///
+    /// - Parameter isRemoved: whether an encoder is removed. May be called again later, on any thread.
+    public func unregisterEncoders(where isRemoved: @escaping @Sendable (any ImageEncoder) -> Bool) {
+        change { codecs in
+            codecs.encoders.removeAll(where: isRemoved)
+            if source != nil { codecs.removedEncoders.append(isRemoved) }
+        }
+    }
+
+    /// All decoders, in the order in which they are tried: the last registered first. Those that work in decoder processes are among them
+    /// whether or not the program for such processes is installed; ``canDecode(_:)-(ImageFormat)`` tells.
+    public var decoders: [any ImageDecoder] { contents.decoders.reversed() }
+
+    /// All encoders, the last registered first. Of several for one format, the first is used.
+    public var encoders: [any ImageEncoder] { contents.encoders.reversed() }
+
+    /// The formats that have a decoder, in the order in which decoders are tried. Of the built-in formats, the one that
     /// compresses best comes first.
-    public var readableFormats: [ImageFormat] { Self.formats(of: decoders) }
+    public var readableFormats: [ImageFormat] { Self.formats(of: contents.decoders) }
 
-    /// The formats that can be encoded, those registered first at the beginning.
+    /// The formats that have an encoder, those registered first at the beginning.
     public var writableFormats: [ImageFormat] {
         var seen: Set<ImageFormat> = []
-        return encoders.map(\.format).filter { seen.insert($0).inserted }
+        return contents.encoders.map(\.format).filter { seen.insert($0).inserted }
     }
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other. It has no format whose decoder
@@ -166,6 +217,27 @@ public final class CodecRegistry: Sendable {
     }
 
     // MARK: - Decoding
+
+    /// Whether there is a decoder for `format`, and the program that it needs.
+    ///
+    /// ```swift
+    /// if !CodecRegistry.shared.canDecode(.avif) { print("webimage-decoder is not installed") }
+    /// let formats = CodecRegistry.shared.readableFormats.filter { CodecRegistry.shared.canDecode($0) }
+    /// ```
+    ///
+    /// For a format that is decoded in other processes, the program `webimage-decoder` must be installed. It is not started for this. If a
+    /// process was started already whose sandbox lacks a layer that the registry's policy requires, the answer is `false`.
+    /// `IsolatedDecoding.blockingStatus` starts one, and tells more. A single library that the program cannot load is known when an
+    /// image needs it, so that decoding may still fail with ``WebImageError/isolation(format:reason:url:)``.
+    public func canDecode(_ format: ImageFormat) -> Bool {
+        contents.candidates.contains { $0.decoder.format == format && Self.isAvailable($0.decoder) }
+    }
+
+    /// Whether the first bytes of a file are those of a format that can be decoded, in the sense of ``canDecode(_:)-(ImageFormat)``. 18 bytes
+    /// are enough for most formats: see ``ImageFormat/init(signatureOf:)``. The file may be damaged nevertheless.
+    public func canDecode(_ prefix: Data) -> Bool {
+        contents.candidates.contains { $0.decoder.canDecode(prefix) && Self.isAvailable($0.decoder) }
+    }
 
     /// Reads size, orientation and frames of `data` without decoding pixels. Blocks the calling thread.
     ///
@@ -405,7 +477,7 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// Whether there is an encoder for `format`, and the program that it needs.
+    /// Whether there is an encoder for `format`, and the program that it needs: see ``canDecode(_:)-(ImageFormat)``.
     public func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)).map(Self.isAvailable) == true }
 
     /// Whether animations can be encoded as `format`.
@@ -413,77 +485,12 @@ public final class CodecRegistry: Sendable {
         (try? encoder(for: format)) is any AnimationEncoder && canEncode(format)
     }
 
-    private static func isAvailable(_ codec: Any) -> Bool { (codec as? any ExternalCodec)?.isAvailable != false }
+    static func isAvailable(_ codec: Any) -> Bool { (codec as? any ExternalCodec)?.isAvailable != false }
 
-    private func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
-        guard let encoder = encoders.last(where: { $0.format == format }) else {
+    func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
+        guard let encoder = contents.encoders.last(where: { $0.format == format }) else {
             throw .encoding(format: format, reason: .noEncoder)
         }
         return encoder
     }
-}
-
-/// Finds the best file within a limit: see ``EncodingOptions/byteLimit``.
-struct FileSizeSearch {
-    let format: ImageFormat
-    let byteLimit: Int
-    let usesQuality: Bool
-    /// The size of the image without further scaling.
-    let size: PixelSize
-    /// How images are fitted in the box passed to `encode`.
-    var mode = ResizeMode.aspectFit
-
-    /// - Parameter encode: encodes with a quality, fitted in a box.
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` if nothing is short enough, and the errors of `encode`.
-    func run(
-        quality: Double, _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
-    ) throws(WebImageError) -> Data {
-        var data = try encode(quality, nil)
-        if data.count <= byteLimit { return data }
-        var quality = quality
-        if usesQuality, quality > EncodingOptions.lowestQuality {
-            let highest = quality
-            quality = EncodingOptions.lowestQuality
-            data = try encode(quality, nil)
-            if data.count <= byteLimit { return try best(in: quality...highest, lowest: data, encode) }
-        }
-        return try smaller(quality: quality, tried: data, encode)
-    }
-
-    /// Returns the best file of a range of qualities of which the lowest is short enough and the highest is not.
-    private func best(
-        in range: ClosedRange<Double>, lowest: Data,
-        _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
-    ) throws(WebImageError) -> Data {
-        var (low, high, best) = (range.lowerBound, range.upperBound, lowest)
-        for _ in 0..<Self.qualityTryCount {
-            let middle = (low + high) / 2
-            let data = try encode(middle, nil)
-            if data.count <= byteLimit { (low, best) = (middle, data) } else { high = middle }
-        }
-        return best
-    }
-
-    private func smaller(
-        quality: Double, tried: Data, _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
-    ) throws(WebImageError) -> Data {
-        var (least, factor) = (tried.count, 1.0)
-        for _ in 0..<Self.sizeTryCount {
-            // The length is roughly proportional to the pixels; from the second try on, a bit less.
-            factor *= min((Double(max(byteLimit, 0)) / Double(least)).squareRoot() * 0.95, 0.9)
-            let bounds = Thumbnail(
-                .pixels(
-                    width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor))),
-                mode: mode)
-            let data = try encode(quality, bounds)
-            if data.count <= byteLimit { return data }
-            least = min(least, data.count)
-            if bounds.size == PixelSize(width: 1, height: 1) { break }
-        }
-        throw .encoding(format: format, reason: .tooLong(byteCount: least, limit: byteLimit))
-    }
-
-    /// Steps finer than a fiftieth make no difference.
-    private static let qualityTryCount = 5
-    private static let sizeTryCount = 9
 }

@@ -134,7 +134,7 @@ package protocol ProbingDecoder: ImageDecoder {
 
 /// A decoder or encoder that works in another program.
 package protocol ExternalCodec: Sendable {
-    /// Whether that program is installed.
+    /// Whether that program is installed, and does what is required of it as far as that is known.
     var isAvailable: Bool { get }
 }
 

@@ -26,7 +26,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
         return decoder
     }
 
-    var isAvailable: Bool { work.isolation.hasProgram }
+    var isAvailable: Bool { work.isAvailable }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated { () throws in

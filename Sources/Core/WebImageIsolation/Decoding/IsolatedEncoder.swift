@@ -17,7 +17,7 @@ struct IsolatedEncoder: ExternalCodec, ImageEncoder {
     }
 
     var format: ImageFormat { work.format }
-    var isAvailable: Bool { work.isolation.hasProgram }
+    var isAvailable: Bool { work.isAvailable }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try work.isolated { () throws in

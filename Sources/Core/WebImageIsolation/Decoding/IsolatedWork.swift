@@ -18,6 +18,13 @@ struct IsolatedWork: Sendable {
             policy: other.requiring(policy.layers))
     }
 
+    /// Whether the program is installed, and the process that was started last has the layers of the sandbox that the policy requires. No
+    /// process is started for this.
+    var isAvailable: Bool {
+        guard isolation.hasProgram else { return false }
+        return isolation.pool.latestReport.map { policy.layers.isSubset(of: $0.layers) } ?? true
+    }
+
     /// The limits and the priority of a request.
     struct Terms {
         /// With the time that it may take; `nil` for encoding, which takes as long as the program's options make it.
