@@ -9,7 +9,7 @@ extension CodecRegistry {
     ///
     /// ```swift
     /// let metadata = try CodecRegistry.shared.metadata(ofFileAt: folder.appending(path: "photo.jpg"))
-    /// let date = metadata.exif.flatMap { EXIFFields($0) }?.date
+    /// let date = metadata.exifFields?.date
     /// ```
     ///
     /// - Parameters:

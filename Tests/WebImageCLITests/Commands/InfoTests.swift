@@ -117,16 +117,26 @@ import WebImageTestSupport
             CodecRegistry.shared.encode(TestImage().image(), as: .jpeg, options: options), to: "a.jpg")
         struct Object: Decodable {
             struct EXIF: Decodable {
-                var camera: String?
-                var exposureTime, aperture, latitude: Double?
+                var camera, date, zone: String?
+                var exposureTime, aperture, latitude, altitude: Double?
                 var iso: Int?
             }
             var exif: EXIF?
         }
         let found = try #require(try await tool.run("info", "--json", path).object(Object.self).exif)
         #expect(found.camera == "Rig" && found.exposureTime == 0.008 && found.aperture == 2.8 && found.iso == 200)
-        #expect(found.latitude == nil)
+        #expect(found.latitude == nil && found.altitude == nil && found.date == nil)
         _ = try tool.write(TestImage().data(.png), to: "b.png")
         #expect(try await tool.run("info", "--json", "b.png").object(Object.self).exif == nil)
+
+        // The date, and its zone of -3:30.
+        var dated: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0] + entry(0x8769, 4, 1, 26) + number(0)
+        dated += [2, 0] + entry(0x9003, 2, 20, 56) + entry(0x9011, 2, 7, 76) + number(0)
+        dated += Array("2024:05:01 12:00:00\0-03:30\0".utf8)
+        options.metadata = ImageMetadata(exif: Data(dated))
+        _ = try tool.write(
+            CodecRegistry.shared.encode(TestImage().image(), as: .jpeg, options: options), to: "c.jpg")
+        let date = try #require(try await tool.run("info", "--json", "c.jpg").object(Object.self).exif)
+        #expect(date.date == "2024:05:01 12:00:00" && date.zone == "-03:30")
     }
 }

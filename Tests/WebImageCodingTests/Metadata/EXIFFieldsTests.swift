@@ -76,10 +76,11 @@ import Testing
         let fields = try #require(EXIFFields(exif))
         #expect(fields.camera == "FUJIFILM X-T4")
         #expect(fields.lens == "XF23mmF2")
-        #expect(fields.date == "2026:05:01 12:30:00")
-        #expect(fields.exposureTime == 0.004 && fields.aperture == 2.8 && fields.sensitivity == 400)
-        #expect(fields.focalLength == 23 && fields.focalLengthOnFilm == 35)
-        #expect(fields.software == "darktable" && fields.orientation == 6)
+        #expect(fields.cameraMake == "FUJIFILM" && fields.cameraModel == "X-T4" && fields.lensModel == "XF23mmF2")
+        #expect(fields.date?.description == "2026:05:01 12:30:00" && fields.lensMake == nil)
+        #expect(fields.exposureTime == .milliseconds(4) && fields.aperture == 2.8 && fields.isoSensitivity == 400)
+        #expect(fields.focalLengthInMillimeters == 23 && fields.focalLengthOnFilmInMillimeters == 35)
+        #expect(fields.software == "darktable" && fields.orientation == .right)
         #expect(fields.hasLocation)
         #expect(fields.coordinates == EXIFFields.Coordinates(latitude: 48, longitude: 11))
     }
@@ -121,8 +122,86 @@ import Testing
                         0x829A: .fraction(0, 1), 0x829D: .fraction(0, 10), 0x8827: .short(0), 0x920A: .fraction(0, 1),
                         0xA405: .short(0),
                     ])))
-        #expect(fields.exposureTime == nil && fields.aperture == nil && fields.sensitivity == nil)
-        #expect(fields.focalLength == nil && fields.focalLengthOnFilm == nil)
+        #expect(fields.exposureTime == nil && fields.aperture == nil && fields.isoSensitivity == nil)
+        #expect(fields.focalLengthInMillimeters == nil && fields.focalLengthOnFilmInMillimeters == nil)
+    }
+
+    // MARK: Times
+
+    private func date(_ details: [Int: Value], _ main: [Int: Value] = [:]) throws -> EXIFFields.DateTime? {
+        try #require(EXIFFields(exif(main, details: details))).date
+    }
+
+    @Test func aDateWithAZoneIsAMoment() throws {
+        let date = try #require(
+            try date([
+                0x9003: .text("2024:02:29 23:59:58"), 0x9011: .text("+05:30"), 0x9291: .text("25 "),
+                // Of another date.
+                0x9010: .text("-01:00"), 0x9290: .text("99"),
+            ]))
+        #expect((date.year, date.month, date.day) == (2024, 2, 29))
+        #expect((date.hour, date.minute, date.second) == (23, 59, 58))
+        #expect(date.fraction == .milliseconds(250) && date.utcOffset == .seconds(19_800))
+        let moment = try Date("2024-02-29T18:29:58Z", strategy: .iso8601)
+        #expect(date.moment == moment.addingTimeInterval(0.25))
+        #expect(date.description == "2024:02:29 23:59:58")
+    }
+
+    @Test func withoutAZoneTheMomentIsUnknown() throws {
+        let date = try #require(try date([0x9003: .text("0987:01:02 03:04:05")]))
+        #expect(date.moment == nil && date.utcOffset == nil && date.fraction == .zero)
+        #expect(date.description == "0987:01:02 03:04:05")
+    }
+
+    @Test func theDateOfTheFileStandsInForThatOfThePhotograph() throws {
+        let zone: [Int: Value] = [0x9010: .text("-03:00"), 0x9011: .text("+09:00")]
+        let main: [Int: Value] = [0x0132: .text("2020:12:31 10:00:00")]
+        for text in [nil, "0000:00:00 00:00:00", "    :  :     :  :  "] {
+            let details = text.map { zone.merging([0x9003: .text($0)]) { $1 } } ?? zone
+            let date = try #require(try date(details, main))
+            #expect(date.year == 2020 && date.utcOffset == .seconds(-10_800), "\(text ?? "none")")
+        }
+        #expect(try #require(EXIFFields(exif(main))).date?.description == "2020:12:31 10:00:00")
+    }
+
+    @Test(arguments: [
+        "2024:13:01 12:00:00", "2024:00:01 12:00:00", "2023:02:29 12:00:00", "1900:02:29 12:00:00",
+        "2024:04:31 12:00:00", "2024:05:00 12:00:00", "2024:05:01 24:00:00", "2024:05:01 12:60:00",
+        "2024:05:01 12:00:60", "0000:05:01 12:00:00", "24:05:01 12:00:00", "2024:05:01", "yesterday", "2024:5:1 1:2:3",
+    ]) func aTimeThatThereIsNotIsMissing(text: String) throws {
+        #expect(try date([0x9003: .text(text)]) == nil)
+    }
+
+    @Test(arguments: ["2024-05-01T12:00:00", "2024/05/01 12:00:00", "2024:05:01 12:00:00+02:00"])
+    func otherSeparatorsAreRead(text: String) throws {
+        #expect(try date([0x9003: .text(text)])?.description == "2024:05:01 12:00:00")
+        #expect(try date([0x9003: .text("2000:02:29 12:00:00")]) != nil)
+    }
+
+    @Test(arguments: ["Z", "02:00", "+2:00", "+02", "+16:00", "+02:60", "+02:00:00", "  :  ", "+-1:00"])
+    func aZoneThatThereIsNotIsMissing(text: String) throws {
+        let date = try #require(try date([0x9003: .text("2024:05:01 12:00:00"), 0x9011: .text(text)]))
+        #expect(date.utcOffset == nil)
+    }
+
+    @Test func exposureTimesAreExact() throws {
+        func time(_ top: Int, _ bottom: Int) throws -> Duration? {
+            try #require(EXIFFields(exif([:], details: [0x829A: .fraction(top, bottom)]))).exposureTime
+        }
+        #expect(
+            try time(1, 8_000) == .microseconds(125) && time(30, 1) == .seconds(30) && time(1, 3) == .seconds(1) / 3)
+        #expect(try time(4_294_967_295, 1) == .seconds(4_294_967_295) && time(1, 0) == nil)
+    }
+
+    // MARK: Places
+
+    @Test(arguments: [(nil, 1_234.5), (0, 1_234.5), (1, -1_234.5), (2, 1_234.5), (3, -1_234.5)] as [(Int?, Double)])
+    func readsTheHeight(reference: Int?, height: Double) throws {
+        var gps: [Int: Value] = [1: .text("N"), 2: .fraction(46, 1), 3: .text("E"), 4: .fraction(7, 1)]
+        #expect(try #require(EXIFFields(exif([:], gps: gps))?.coordinates).altitudeInMeters == nil)
+        gps[6] = .fraction(2_469, 2)
+        if let reference { gps[5] = Value(type: 1, count: 1, bytes: [UInt8(reference)]) }
+        #expect(try #require(EXIFFields(exif([:], gps: gps))?.coordinates).altitudeInMeters == height)
     }
 
     @Test func aPlaceThatIsNotOnEarthIsMissing() throws {
@@ -147,13 +226,13 @@ import Testing
 
     @Test func aMakeIsNotRepeated() throws {
         let fields = try #require(EXIFFields(exif([0x010F: .text("Canon"), 0x0110: .text("Canon EOS R5  ")])))
-        #expect(fields.camera == "Canon EOS R5")
+        #expect(fields.camera == "Canon EOS R5" && fields.cameraMake == "Canon")
         #expect(!fields.hasLocation && fields.lens == nil)
     }
 
     @Test(arguments: [false, true]) func readsBothByteOrders(isBigEndian: Bool) throws {
         let fields = try #require(EXIFFields(CameraMetadata.exif(isBigEndian: isBigEndian)))
-        #expect(fields.camera == "Leica" && fields.orientation == 6)
+        #expect(fields.camera == "Leica" && fields.orientation == .right)
     }
 
     @Test func textsCannotControlALabel() throws {

@@ -82,7 +82,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     }
 
     private static func exifDate(_ file: URL, _ cancellation: Cancellation, _ codecs: CodecRegistry) -> String? {
-        let exif = try? codecs.metadata(ofFileAt: file, cancellation: cancellation).exif
-        return exif.flatMap { EXIFFields($0)?.date }.flatMap { $0.hasPrefix("0000") ? nil : $0 }
+        let metadata = try? codecs.metadata(ofFileAt: file, cancellation: cancellation)
+        return metadata?.exifFields?.date?.description
     }
 }

@@ -5,20 +5,20 @@ import WebImageGTK
 enum FileFacts {
     /// Reads them from the bytes of a file, without decoding it.
     static func groups(of data: Data, codecs: CodecRegistry = .shared) -> [FactGroup] {
-        let info: ImageInfo
-        do throws(WebImageError) { info = try codecs.info(of: data, limits: .ownFiles) } catch {
+        let properties: ImageProperties
+        do throws(WebImageError) { properties = try codecs.properties(of: data, limits: .ownFiles) } catch {
             let fact = Fact("Format", error.errorDescription ?? error.description)
             return [FactGroup(title: "File", facts: [fact, Fact("Size", Amount.bytes(data.count))])]
         }
+        let info = properties.info
         var groups = [
             FactGroup(
                 title: "File",
                 facts: file(info, try? codecs.colorProfile(of: data, limits: .ownFiles), byteCount: data.count))
         ]
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
-        guard let metadata = try? codecs.metadata(of: data, limits: .ownFiles) else { return groups }
-        if let xmp = metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
-        if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) {
+        if let xmp = properties.metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
+        if let photograph = properties.exif.flatMap(photograph) {
             groups.insert(photograph, at: 0)
         }
         return groups
@@ -59,7 +59,7 @@ enum FileFacts {
     }
 
     private static func animation(_ info: ImageInfo) -> FactGroup {
-        let duration = info.frameDurations.reduce(Duration.zero, +) / .seconds(1)
+        let duration = info.duration / .seconds(1)
         var facts = [Fact("Frames", "\(info.frameCount)")]
         if let loopCount = info.loopCount {
             facts.append(Fact("Plays", loopCount == 0 ? "Forever" : Amount.counted(loopCount, "time", "times")))
@@ -80,10 +80,11 @@ enum FileFacts {
         add("Exposure", exposure(exif))
         add(
             "Focal length",
-            exif.focalLength.map { length in
-                "\(Amount.decimal(length)) mm" + (exif.focalLengthOnFilm.map { " (\($0) mm on 35 mm film)" } ?? "")
+            exif.focalLengthInMillimeters.map { length in
+                "\(Amount.decimal(length)) mm"
+                    + (exif.focalLengthOnFilmInMillimeters.map { " (\($0) mm on 35 mm film)" } ?? "")
             })
-        add("Taken", exif.date)
+        add("Taken", exif.date?.description)
         add("Software", exif.software)
         guard !facts.isEmpty || exif.hasLocation else { return nil }
         facts.append(Fact("Place", place(exif)))
@@ -104,11 +105,11 @@ enum FileFacts {
     /// Such as `1/250 s, f/2.8, ISO 100`.
     private static func exposure(_ exif: EXIFFields) -> String? {
         var parts: [String] = []
-        if let time = exif.exposureTime, time > 0 {
+        if let time = exif.exposureTime.map({ $0 / .seconds(1) }) {
             parts.append(time < 0.3 ? "1/\(Int((1 / time).rounded())) s" : "\(Amount.decimal(time)) s")
         }
         if let aperture = exif.aperture { parts.append("f/\(Amount.decimal(aperture))") }
-        if let sensitivity = exif.sensitivity { parts.append("ISO \(sensitivity)") }
+        if let sensitivity = exif.isoSensitivity { parts.append("ISO \(sensitivity)") }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 }

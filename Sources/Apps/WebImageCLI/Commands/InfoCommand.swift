@@ -11,8 +11,9 @@ struct InfoCommand: Command {
         format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
         loopCount (0 is forever, null is not animated), durations (milliseconds), bitDepth (of a channel), hdr,
         gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), exif (null,
-        or camera, lens, date, exposureTime in seconds, aperture, iso, focalLength and focalLengthOnFilm in
-        millimeters, software, latitude and longitude in degrees), bytes, error (null, or code and message).
+        or camera, lens, date, zone such as +02:00, exposureTime in seconds, aperture, iso, focalLength and
+        focalLengthOnFilm in millimeters, software, latitude and longitude in degrees, altitude in meters), bytes,
+        error (null, or code and message).
 
         --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
         on to colorProfile (its name), bytes, error (its message), without durations and exif. It is for spreadsheets.
@@ -72,15 +73,9 @@ struct InfoCommand: Command {
             do throws(WebImageError) {
                 let data = try await bytes(of: input, session: session)
                 report.byteCount = data.count
-                let info = try codecs.info(of: data, limits: limits.limits(for: input))
-                report.info = info
-                isIsolated = codecs.isIsolated(info.format)
-                if isJSON {
-                    // A file without readable EXIF is an image all the same.
-                    report.exif = (try? codecs.metadata(of: data, limits: limits.limits(for: input)))?.exif.flatMap {
-                        EXIFFields($0)
-                    }
-                }
+                let properties = try codecs.properties(of: data, limits: limits.limits(for: input))
+                report.properties = properties
+                isIsolated = codecs.isIsolated(properties.info.format)
             } catch {
                 report.error = error
                 status = .failure
@@ -107,14 +102,16 @@ struct InfoCommand: Command {
 /// The report of `info` about one image.
 struct InfoReport {
     let input: ImageInput
-    var info: ImageInfo?
+    var properties: ImageProperties?
+    /// Also of bytes that are no image.
     var byteCount: Int?
-    var exif: EXIFFields?
     var error: WebImageError?
     /// How the file was read, if it is to be printed.
     var isolation: IsolationReport?
 
     init(input: ImageInput) { self.input = input }
+
+    private var info: ImageInfo? { properties?.info }
 
     @MainActor
     func print(on console: Console, isJSON: Bool, isCSV: Bool, isQuiet: Bool) {
@@ -183,7 +180,7 @@ struct InfoReport {
             ("gainMap", info.map { .bool($0.hasGainMap) } ?? .null),
             ("alpha", info.map { .bool($0.hasAlpha) } ?? .null), ("orientation", .optional(info?.orientation.rawValue)),
             ("colorProfile", info.map { .bool($0.hasColorProfile) } ?? .null),
-            ("colorProfileName", .optional(info?.colorProfileName)), ("exif", exif?.json ?? .null),
+            ("colorProfileName", .optional(info?.colorProfileName)), ("exif", properties?.exif?.json ?? .null),
             ("bytes", .optional(byteCount)),
             ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
         ]
@@ -196,11 +193,24 @@ extension EXIFFields {
     fileprivate var json: JSON {
         func number(_ value: Double?) -> JSON { value.map(JSON.precise) ?? .null }
         return [
-            "camera": .optional(camera), "lens": .optional(lens), "date": .optional(date),
-            "exposureTime": number(exposureTime), "aperture": number(aperture), "iso": .optional(sensitivity),
-            "focalLength": number(focalLength), "focalLengthOnFilm": .optional(focalLengthOnFilm),
-            "software": .optional(software), "latitude": number(coordinates?.latitude),
-            "longitude": number(coordinates?.longitude),
+            "camera": .optional(camera), "lens": .optional(lens), "date": .optional(date?.description),
+            "zone": .optional(date?.zone), "exposureTime": number(exposureTime.map { $0 / .seconds(1) }),
+            "aperture": number(aperture), "iso": .optional(isoSensitivity),
+            "focalLength": number(focalLengthInMillimeters),
+            "focalLengthOnFilm": .optional(focalLengthOnFilmInMillimeters), "software": .optional(software),
+            "latitude": number(coordinates?.latitude), "longitude": number(coordinates?.longitude),
+            "altitude": number(coordinates?.altitudeInMeters),
         ]
+    }
+}
+
+extension EXIFFields.DateTime {
+    /// Such as `+02:00`.
+    fileprivate var zone: String? {
+        utcOffset.map { offset in
+            let minutes = abs(Int(offset.components.seconds)) / 60
+            func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+            return (offset < .zero ? "-" : "+") + digits(minutes / 60) + ":" + digits(minutes % 60)
+        }
     }
 }

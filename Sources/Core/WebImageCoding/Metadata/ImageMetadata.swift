@@ -10,6 +10,9 @@ public struct ImageMetadata: Codable, Sendable, Hashable {
     /// An XMP packet (ISO 16684-1): XML; `nil` for none.
     public var xmp: Data?
 
+    /// The fields of ``exif``, read by each call; `nil` without EXIF that can be read.
+    public var exifFields: EXIFFields? { exif.flatMap { EXIFFields($0) } }
+
     /// Creates metadata.
     public init(exif: Data? = nil, xmp: Data? = nil) {
         self.exif = exif

@@ -185,7 +185,7 @@ private struct UploadWork {
                     data: file.data, contentType: file.contentType, fileExtension: file.fileExtension)
             }
             return Upload(
-                format: info.format, size: info.size, frameCount: info.frameCount, dateTaken: fields?.date,
+                format: info.format, size: info.size, frameCount: info.frameCount, dateTaken: fields?.date?.description,
                 hasLocation: fields?.hasLocation ?? false,
                 blurHash: try BlurHash(of: image, cancellation: cancellation).string,
                 thumbHash: try ThumbHash(of: image, cancellation: cancellation).base64,
@@ -204,6 +204,6 @@ private struct UploadWork {
         let image = try maker.codecs.decode(data, options: options)
         let metadata = try maker.codecs.metadata(
             of: data, limits: maker.limits.decoding, cancellation: cancellation)
-        return (info, metadata.exif.flatMap { EXIFFields($0) }, image)
+        return (info, metadata.exifFields, image)
     }
 }

@@ -51,10 +51,8 @@ struct ImageDescription: Sendable, Hashable {
         var output = Output(
             format: info.format.name, mimeType: info.format.mimeType, width: info.size.width, height: info.size.height,
             byteCount: data.count, frameCount: info.frameCount, hasAlpha: info.hasAlpha)
-        let fields = try codecs.metadata(of: data, limits: limits, cancellation: cancellation).exif.flatMap {
-            EXIFFields($0)
-        }
-        output.orientation = fields?.orientation ?? 1
+        let fields = try codecs.metadata(of: data, limits: limits, cancellation: cancellation).exifFields
+        output.orientation = fields?.orientation?.rawValue ?? 1
         if exif { output.exif = fields.map(Self.texts) ?? [:] }
         if needsPixels {
             // Hashes and colors need no more.
@@ -76,10 +74,11 @@ struct ImageDescription: Sendable, Hashable {
 
     private static func texts(_ fields: EXIFFields) -> [String: String] {
         let values: [(String, String?)] = [
-            ("camera", fields.camera), ("lens", fields.lens), ("date", fields.date), ("software", fields.software),
-            ("exposureTime", fields.exposureTime.map { "\($0)" }), ("aperture", fields.aperture.map { "\($0)" }),
-            ("sensitivity", fields.sensitivity.map { "\($0)" }), ("focalLength", fields.focalLength.map { "\($0)" }),
-            ("focalLengthOnFilm", fields.focalLengthOnFilm.map { "\($0)" }),
+            ("camera", fields.camera), ("lens", fields.lens), ("date", fields.date?.description),
+            ("software", fields.software), ("exposureTime", fields.exposureTime.map { "\($0 / .seconds(1))" }),
+            ("aperture", fields.aperture.map { "\($0)" }), ("sensitivity", fields.isoSensitivity.map { "\($0)" }),
+            ("focalLength", fields.focalLengthInMillimeters.map { "\($0)" }),
+            ("focalLengthOnFilm", fields.focalLengthOnFilmInMillimeters.map { "\($0)" }),
         ]
         return Dictionary(uniqueKeysWithValues: values.compactMap { name, value in value.map { (name, $0) } })
     }

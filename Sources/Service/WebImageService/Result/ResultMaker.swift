@@ -269,8 +269,7 @@ struct ResultMaker: Sendable {
 
     private func orientation(of data: Data, _ cancellation: Cancellation) throws(WebImageError) -> ImageOrientation {
         let metadata = try codecs.metadata(of: data, limits: limits.decoding, cancellation: cancellation)
-        let number = metadata.exif.flatMap { EXIFFields($0) }?.orientation
-        return number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
+        return metadata.exifFields?.orientation ?? .up
     }
 
     /// The color that imgproxy puts behind transparent borders: they are trimmed as `ff00ff`.
