@@ -75,7 +75,9 @@ enum SeedFiles {
         let metadata = GainMapMetadata(
             baseHeadroom: none, alternateHeadroom: most, channels: [channel], usesBaseColors: true)
         let pixels = try image(PixelSize(width: 20, height: 15), alpha: false).pixels
-        return metadata.map { GainMap(pixels: pixels, metadata: $0, imageSize: PixelSize(width: 40, height: 30)) }
+        return metadata.flatMap {
+            GainMap(pixels: pixels, isoMetadata: Data($0.iso), imageSize: PixelSize(width: 40, height: 30))
+        }
     }
 
     private static let pixmaps = [

@@ -3,10 +3,10 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import Testing
-import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
+@testable import WebImageCoding
 @testable import WebImageIsolation
 
 #if WEBIMAGE_FORMATS

@@ -1,10 +1,10 @@
 import CodingTestSupport
 import Foundation
 import Testing
-import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
+@testable import WebImageCoding
 @testable import WebImageProcessing
 
 /// A map with as many pixels as its image must show the same part of it.

@@ -2,9 +2,9 @@ import CodingTestSupport
 import Foundation
 import Testing
 import WebImage
-import WebImageCoding
 import WebImageTestSupport
 
+@testable import WebImageCoding
 @testable import WebImageService
 
 /// Results keep the gain map of their source, a JPEG of 64 × 48 pixels with a map of 16 × 12.

@@ -2,7 +2,8 @@ import CodingTestSupport
 import Foundation
 import Testing
 import WebImage
-import WebImageCoding
+
+@testable import WebImageCoding
 
 /// `--metadata all` keeps gain maps.
 @Suite(.timeLimit(.minutes(3))) struct GainMapTests {

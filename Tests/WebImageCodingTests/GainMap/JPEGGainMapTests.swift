@@ -59,6 +59,27 @@ import WebImageCore
         #expect(try largestDifference(registry.decode(data).pixels, registry.decode(plain).pixels) == 0)
     }
 
+    /// With what is public alone.
+    @Test func aProgramReadsMakesAndWritesThem() throws {
+        let file = try GainMapFiles.ultraHDR()
+        let original = try #require(try registry.gainMap(of: file))
+        #expect(original.isoMetadata == Data(original.metadata.iso) && GainMap.formats == [.jpeg, .avif])
+        let made = try #require(
+            GainMap(
+                pixels: original.pixels, isoMetadata: original.isoMetadata,
+                imageSize: PixelSize(width: 64, height: 48)))
+        let data = try registry.encode(registry.decode(file), as: .jpeg, options: options(made))
+        let again = try #require(try registry.gainMap(of: data))
+        #expect(again.isoMetadata == original.isoMetadata && again.imageSize == original.imageSize)
+        #expect(largestDifference(again.pixels, original.pixels) < 8)
+        #expect(try registry.gainMap(of: GainMapFiles.jpegPicture(width: 64, height: 48)) == nil)
+        #expect(throws: WebImageError.self) { try registry.gainMap(of: Data("no image".utf8)) }
+        for length in [0, 4, original.isoMetadata.count - 1] {
+            let metadata = original.isoMetadata.prefix(length)
+            #expect(GainMap(pixels: original.pixels, isoMetadata: metadata, imageSize: original.imageSize) == nil)
+        }
+    }
+
     /// The index is read here as the standard says, and not with the library's reader.
     @Test func theIndexTellsWhereBothImagesAre() throws {
         let original = try #require(try map(in: GainMapFiles.ultraHDR()))
@@ -146,9 +167,9 @@ import WebImageCore
     }
 
     @Test func colorsOfThePrimariesAreKept() throws {
-        let points = GainMap.Colors.codePoints(ColorCodePoints(primaries: 12, transfer: 16))
+        let points = GainMapColors.codePoints(ColorCodePoints(primaries: 12, transfer: 16))
         let profile = try #require(points.profile)
-        #expect(GainMap.Colors(bytes: points.bytes) == points && GainMap.Colors(bytes: [1, 2]) == nil)
+        #expect(GainMapColors(bytes: points.bytes) == points && GainMapColors(bytes: [1, 2]) == nil)
         let channels = GainMapFiles.iso(flags: 0x80, channels: 3)
         let map = GainMap(
             pixels: try GainMapFiles.picture(width: 16, height: 12).pixels,

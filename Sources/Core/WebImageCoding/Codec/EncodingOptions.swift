@@ -74,9 +74,13 @@ public struct EncodingOptions: Sendable {
     public var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG; ``Chroma/automatic`` by default.
     public var chroma = Chroma.automatic
-    /// The gain map of a JPEG or AVIF, which makes the image brighter on an HDR display. The other formats, animations, and a JPEG of
-    /// transparent pixels do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
-    package var gainMap: GainMap?
+    /// The gain map of a JPEG or AVIF, which makes the image brighter on an HDR display. `nil`, the default, writes none.
+    ///
+    /// It is for the whole image that is encoded, and is scaled with it. ``CodecRegistry/gainMap(of:limits:cancellation:)`` reads one. For an
+    /// image that was cropped or turned, use ``CodecRegistry/encode(_:processedBy:withGainMapOf:as:options:limits:)``. The other
+    /// formats, animations, and a JPEG of transparent pixels do not get it, and neither does a file that would be longer than ``byteLimit``
+    /// with it.
+    public var gainMap: GainMap?
     /// Whether a still PNG gets a palette if it has at most 256 colors, and otherwise the shorter of two filters: several
     /// times slower. `false` by default.
     public var searchesPNG = false
@@ -163,10 +167,6 @@ public struct EncodingOptions: Sendable {
         case gray
     }
 
-    /// The filters of PNG rows (W3C PNG, third edition, 9.2).
-    public enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
-        /// The best filter for each row.
-        case adaptive
     /// The kinds of content for which libwebp has settings: how much detail is given up where it is not seen, and how strongly the edges of
     /// blocks are smoothed. Quality and effort stay as they are set, and lossless files are the same with all.
     public enum WebPPreset: String, Codable, Sendable, Hashable, CaseIterable {
@@ -184,6 +184,10 @@ public struct EncodingOptions: Sendable {
         case text
     }
 
+    /// The filters of PNG rows (W3C PNG, third edition, 9.2).
+    public enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
+        /// The best filter for each row.
+        case adaptive
         /// No filter: best for drawings with few colors.
         case none
         /// The difference from the pixel on the left.

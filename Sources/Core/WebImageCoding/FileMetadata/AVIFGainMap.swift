@@ -107,7 +107,7 @@ private struct ItemSource {
     }
 }
 
-extension GainMap.Colors? {
+extension GainMapColors? {
     /// The content of a `colr` box of the brighter image: without colors of its own, sRGB's primaries with PQ's curve.
     fileprivate var colorBox: [UInt8] {
         switch self {

@@ -1,6 +1,6 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+public import WebImageCore
 
 /// A decoder that finds gain maps.
 package protocol GainMapDecoder: ImageDecoder {
@@ -11,6 +11,27 @@ package protocol GainMapDecoder: ImageDecoder {
 }
 
 extension CodecRegistry {
+    /// Decodes the gain map of a file whose image is decoded in sRGB, as by ``decode(_:options:)``. `nil` without one, for an animation, for an
+    /// image in HDR, and for a map that is damaged or beyond the limits. Blocks the calling thread.
+    ///
+    /// ```swift
+    /// var options = EncodingOptions(quality: 0.9)
+    /// options.gainMap = try CodecRegistry.shared.gainMap(of: data)
+    /// let file = try CodecRegistry.shared.encode(photo, as: .jpeg, options: options)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - data: a JPEG, AVIF or HEIC.
+    ///   - limits: those on time and memory.
+    ///   - cancellation: ends the work; `nil`, the default, for none.
+    /// - Throws: the errors of ``info(of:limits:cancellation:)``.
+    public func gainMap(
+        of data: Data, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> GainMap? {
+        let info = try info(of: data, limits: limits, cancellation: cancellation)
+        return try gainMap(of: data, info, options: DecodingOptions(limits: limits, cancellation: cancellation))
+    }
+
     /// Decodes the gain map of a file whose image was decoded in sRGB; `nil` without one that is right for that image. A map that is damaged or
     /// beyond the limits counts as none.
     ///

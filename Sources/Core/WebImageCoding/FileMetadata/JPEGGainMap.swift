@@ -94,7 +94,7 @@ extension JPEGDecoder: GainMapDecoder {
                 ? nil : header.colorProfile(in: data)
             : own.colorProfile(in: file.bytes)
         return StoredGainMap(
-            file: image, metadata: metadata, colors: colors.map(GainMap.Colors.profile), encoding: encoding)
+            file: image, metadata: metadata, colors: colors.map(GainMapColors.profile), encoding: encoding)
     }
 
     /// Returns a file without profiles and other metadata than the orientation.

@@ -1,26 +1,45 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+public import WebImageCore
 
 /// A second image by which an HDR display makes an image brighter (ISO 21496-1, Ultra HDR).
-package struct GainMap: Sendable {
+///
+/// ```swift
+/// var options = EncodingOptions(quality: 0.9)
+/// options.gainMap = try CodecRegistry.shared.gainMap(of: data)
+/// let copy = try CodecRegistry.shared.encode(CodecRegistry.shared.decode(data), as: .jpeg, options: options)
+/// print(options.gainMap?.pixels.size ?? PixelSize(width: 0, height: 0), copy.count)
+/// ```
+///
+/// The image is shown as it is where no map is understood. ``CodecRegistry/encode(_:processedBy:withGainMapOf:as:options:limits:)`` crops and
+/// turns a map with its image.
+public struct GainMap: Sendable {
     /// Gray, or a gain for each of red, green and blue; usually fewer pixels than the image has.
-    package var pixels: PixelBuffer
-    package var metadata: GainMapMetadata
+    public var pixels: PixelBuffer
+    /// The size of the upright image that the map is for.
+    public var imageSize: PixelSize
+    var metadata: GainMapMetadata
     /// The colors whose primaries the gains are for; `nil` for those of the image, sRGB.
-    package var colors: Colors?
-    /// The size of the upright image.
-    package var imageSize: PixelSize
+    var colors: GainMapColors?
 
-    package enum Colors: Sendable, Hashable {
-        case profile(ColorProfile)
-        case codePoints(ColorCodePoints)
+    /// The formats of images that can have a map: JPEG and AVIF.
+    public static let formats: Set<ImageFormat> = [.jpeg, .avif]
+
+    /// The numbers by which pixels become gains, as files have them (ISO 21496-1, annex C): big-endian, without a header of a format.
+    public var isoMetadata: Data { Data(metadata.iso) }
+
+    /// Creates the map of an image in sRGB; `nil` for numbers that describe none.
+    ///
+    /// - Parameters:
+    ///   - pixels: opaque.
+    ///   - isoMetadata: the numbers by which pixels become gains, as files have them.
+    ///   - imageSize: the size of the upright image.
+    public init?(pixels: PixelBuffer, isoMetadata: Data, imageSize: PixelSize) {
+        guard let metadata = GainMapMetadata(iso: [UInt8](isoMetadata)) else { return nil }
+        self.init(pixels: pixels, metadata: metadata, imageSize: imageSize)
     }
 
-    /// The formats of images that can have a map.
-    package static let formats: Set<ImageFormat> = [.jpeg, .avif]
-
-    package init(pixels: PixelBuffer, metadata: GainMapMetadata, colors: Colors? = nil, imageSize: PixelSize) {
+    init(pixels: PixelBuffer, metadata: GainMapMetadata, colors: GainMapColors? = nil, imageSize: PixelSize) {
         (self.pixels, self.metadata, self.colors, self.imageSize) = (pixels, metadata, colors, imageSize)
     }
 }
@@ -31,7 +50,7 @@ package struct StoredGainMap: Sendable {
     package var file: Data
     package var metadata: GainMapMetadata
     /// Those of the image, or of the brighter one, as the metadata say; `nil` for sRGB.
-    package var colors: GainMap.Colors?
+    package var colors: GainMapColors?
     /// The meaning of the pixels' values.
     package var encoding = Encoding.iso
 
@@ -41,7 +60,7 @@ package struct StoredGainMap: Sendable {
         case linear
     }
 
-    package init(file: Data, metadata: GainMapMetadata, colors: GainMap.Colors?, encoding: Encoding = .iso) {
+    package init(file: Data, metadata: GainMapMetadata, colors: GainMapColors?, encoding: Encoding = .iso) {
         (self.file, self.metadata, self.colors, self.encoding) = (file, metadata, colors, encoding)
     }
 }
@@ -53,7 +72,7 @@ extension StoredGainMap {
             let metadata = GainMapMetadata(iso: Array(metadataBytes.dropFirst()))
         else { return nil }
         self.init(
-            file: file, metadata: metadata, colors: colors.flatMap { GainMap.Colors(bytes: $0) }, encoding: encoding)
+            file: file, metadata: metadata, colors: colors.flatMap { GainMapColors(bytes: $0) }, encoding: encoding)
     }
 
     /// The encoding and the metadata, for messages.
@@ -87,7 +106,7 @@ extension GainMap {
     /// Returns the map of an image that was made of the map's.
     ///
     /// - Parameter size: of the result.
-    package func following(
+    func following(
         _ geometry: ImageGeometry, to size: PixelSize, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> GainMap {
         let (part, orientation) = (geometry.part, geometry.orientation)

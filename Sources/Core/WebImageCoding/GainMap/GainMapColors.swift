@@ -1,7 +1,13 @@
 internal import CWebImageLCMS
 internal import FoundationEssentials
 
-extension GainMap.Colors {
+/// The colors whose primaries the gains of a map are for.
+package enum GainMapColors: Sendable, Hashable {
+    case profile(ColorProfile)
+    case codePoints(ColorCodePoints)
+}
+
+extension GainMapColors {
     /// A profile with these primaries, for files that cannot name them.
     var profile: ColorProfile? {
         switch self {

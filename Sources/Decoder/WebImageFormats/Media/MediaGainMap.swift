@@ -35,7 +35,7 @@ private struct MediaGainMap {
         /// The item with the map.
         var map: Int
         var metadata: GainMapMetadata
-        var colors: GainMap.Colors?
+        var colors: GainMapColors?
         var encoding = StoredGainMap.Encoding.iso
     }
 
@@ -83,7 +83,7 @@ private struct MediaGainMap {
     }
 
     /// Returns the colors of an item; `nil` for sRGB. A grid has the colors of its cells.
-    private func colors(of item: Int) -> GainMap.Colors? {
+    private func colors(of item: Int) -> GainMapColors? {
         let bytes = source.bytes
         for part in [item] + table.inputs(of: item).prefix(1) {
             for box in table.properties(of: part).map(\.box) where box.type == "colr" {
