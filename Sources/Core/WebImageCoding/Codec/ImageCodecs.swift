@@ -111,6 +111,17 @@ package protocol AnimationEncoder: ImageEncoder {
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }
 
+/// An encoder of animations that writes frames to a file as it encodes them, so that the file is never in memory as a whole.
+package protocol StreamingEncoder: AnimationEncoder {
+    /// Encodes all frames of an animation of several.
+    ///
+    /// - Parameter file: empty; gets all bytes, and is not finished.
+    /// - Throws: the errors of ``AnimationEncoder/encode(_:options:)``, and of writing.
+    func encode(
+        _ animation: EncodableAnimation, options: EncodingOptions, to file: UnfinishedFile
+    ) throws(WebImageError)
+}
+
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
 package protocol ProbingDecoder: ImageDecoder {
     /// Returns the decoder with other limits on the time and the memory for everything but pixels, and with what cancels it, if it works in

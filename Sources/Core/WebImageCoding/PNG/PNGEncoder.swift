@@ -12,7 +12,7 @@ package import WebImageCore
 /// to about 0.25 s at the default level; larger ones by libpng, which can.
 ///
 /// Several frames become an APNG. Durations are fractions of two 16-bit numbers, at most 65,535 s.
-package struct PNGEncoder: AnimationEncoder {
+package struct PNGEncoder: StreamingEncoder {
     package init() {}
 
     package var format: ImageFormat { .png }
@@ -68,10 +68,24 @@ package struct PNGEncoder: AnimationEncoder {
     package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
-        var data = try APNGFileWriter.encode(animation, isOpaqueThroughout: true, options: options)
-        if data == nil { data = try APNGFileWriter.encode(animation, isOpaqueThroughout: false, options: options) }
+        var data = try APNGFileWriter.encode(animation, isOpaqueThroughout: true, options: options, to: nil)
+        if data == nil {
+            data = try APNGFileWriter.encode(animation, isOpaqueThroughout: false, options: options, to: nil)
+        }
         guard let data else { preconditionFailure("a frame that not even a file with alpha holds") }
         return data
+    }
+
+    package func encode(
+        _ animation: EncodableAnimation, options: EncodingOptions, to file: UnfinishedFile
+    ) throws(WebImageError) {
+        var rest = try APNGFileWriter.encode(animation, isOpaqueThroughout: true, options: options, to: file)
+        if rest == nil {
+            try file.clear()
+            rest = try APNGFileWriter.encode(animation, isOpaqueThroughout: false, options: options, to: file)
+        }
+        guard let rest else { preconditionFailure("a frame that not even a file with alpha holds") }
+        try file.append(rest)
     }
 
     /// Encodes with libpng.
@@ -270,6 +284,12 @@ struct PNGFileWriter {
     /// The file so far.
     var data: Data { file }
 
+    /// Returns the file so far, or what follows after the last such call.
+    mutating func takeData() -> Data {
+        defer { file = Data() }
+        return file
+    }
+
     /// Returns the file.
     mutating func finish() -> Data {
         append(.end, [])
@@ -285,16 +305,17 @@ struct PNGFileWriter {
 /// Writes an APNG frame by frame (W3C PNG, third edition, 11.3.7): see ``APNGSequence`` for the order of chunks.
 struct APNGFileWriter {
     private var file = PNGFileWriter()
-    private let size: PixelSize
     private let hasAlpha: Bool
     private let options: EncodingOptions
     private var nextNumber: UInt32 = 0
 
-    /// - Parameter isOpaqueThroughout: whether pixels may be stored without alpha, which is shorter, if the first two
-    ///   frames are opaque and most pixels change.
-    /// - Returns: `nil` if later frames have alpha after all.
+    /// - Parameters:
+    ///   - isOpaqueThroughout: whether pixels may be stored without alpha, which is shorter, if the first two frames are opaque and most
+    ///     pixels change.
+    ///   - target: gets the frames as they are encoded; `nil` to keep them in memory.
+    /// - Returns: the file, or its rest; `nil` if later frames have alpha after all.
     static func encode(
-        _ animation: EncodableAnimation, isOpaqueThroughout: Bool, options: EncodingOptions
+        _ animation: EncodableAnimation, isOpaqueThroughout: Bool, options: EncodingOptions, to target: UnfinishedFile?
     ) throws(WebImageError) -> Data? {
         let cancellation = options.cancellation
         var reader = try EncodableFrameReader(
@@ -310,22 +331,25 @@ struct APNGFileWriter {
             if writer == nil {
                 let leavesLittle = try differences.unchangedShare() < FramePatch.worthwhileShare
                 let isOpaque = isOpaqueThroughout && first.isOpaque && frame.isOpaque && leavesLittle
-                writer = APNGFileWriter(animation, size: first.size, hasAlpha: !isOpaque, options: options)
+                writer = try APNGFileWriter(animation, size: first.size, hasAlpha: !isOpaque, options: options)
             }
             let isWritten = try writer?.append(patch, index: index, duration: animation.frames[index].duration)
             guard isWritten == true else { return nil }
+            if let target, let part = writer?.file.takeData() { try target.append(part) }
             index += 1
         }
         guard let patch = differences.finish(), var writer else { throw .invalidFrames(reason: .none) }
         guard try writer.append(patch, index: index, duration: animation.frames[index].duration) else { return nil }
-        return try options.addingMetadata(to: writer.file.finish(), first.size, as: .png)
+        return writer.file.finish()
     }
 
-    private init(_ animation: EncodableAnimation, size: PixelSize, hasAlpha: Bool, options: EncodingOptions) {
-        self.size = size
+    private init(
+        _ animation: EncodableAnimation, size: PixelSize, hasAlpha: Bool, options: EncodingOptions
+    ) throws(WebImageError) {
         self.hasAlpha = hasAlpha
         self.options = options
         file.appendHeader(of: size, hasAlpha: hasAlpha)
+        file = PNGFileWriter(try options.addingMetadata(to: file.data, size, as: .png))
         let playCount = UInt32(min(max(animation.loopCount, 0), Int(Int32.max)))
         file.append(
             .animation,

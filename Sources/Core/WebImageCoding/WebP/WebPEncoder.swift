@@ -7,7 +7,7 @@ internal import WebImageCore
 /// Encodes WebP with libwebp, lossy or lossless.
 ///
 /// Several frames become an animated WebP. Durations are multiples of 1 ms, from 11 ms to 16,777,215 ms.
-struct WebPEncoder: AnimationEncoder {
+struct WebPEncoder: StreamingEncoder {
     init() {}
 
     var format: ImageFormat { .webp }
@@ -21,9 +21,39 @@ struct WebPEncoder: AnimationEncoder {
     func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
-        var reader = try EncodableFrameReader(
+        guard animation.frames.count != 1 else { return try still(animation, options: options) }
+        var writer = try written(animation, options: options, to: nil)
+        return try writer.finish()
+    }
+
+    func encode(
+        _ animation: EncodableAnimation, options: EncodingOptions, to file: UnfinishedFile
+    ) throws(WebImageError) {
+        var writer = try written(animation, options: options, to: file)
+        try writer.finish(file)
+    }
+
+    private func reader(
+        _ animation: EncodableAnimation, options: EncodingOptions
+    ) throws(WebImageError) -> EncodableFrameReader {
+        try EncodableFrameReader(
             animation, format: .webp, maximumDimension: WebPImageEncoder.maximumDimension,
             cancellation: options.cancellation)
+    }
+
+    private func still(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data {
+        var reader = try reader(animation, options: options)
+        guard let frame = try reader.nextFrame() else { throw .invalidFrames(reason: .none) }
+        return try encode(Image(pixels: frame), options: options)
+    }
+
+    /// Returns a writer with all frames.
+    ///
+    /// - Parameter file: gets the frames as they are encoded; `nil` to keep them in memory.
+    private func written(
+        _ animation: EncodableAnimation, options: EncodingOptions, to file: UnfinishedFile?
+    ) throws(WebImageError) -> WebPAnimationWriter {
+        var reader = try reader(animation, options: options)
         let encoder = try WebPImageEncoder(options: options)
         var differences = FrameDifferences(canErase: true, startsAtEvenPixels: true, options: options)
         var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: 0xFF_FFFF)
@@ -34,12 +64,15 @@ struct WebPEncoder: AnimationEncoder {
             let (pixels, blend) = try patch.pixels(
                 mayBlend: options.isLossless, cancellation: options.cancellation)
             let milliseconds = clock.units(for: animation.frames[index].duration)
-            if writer == nil { writer = WebPAnimationWriter(size: patch.frame.size, loopCount: animation.loopCount) }
+            if writer == nil {
+                writer = try WebPAnimationWriter(
+                    size: patch.frame.size, loopCount: animation.loopCount, options: options)
+            }
             try writer?.append(encoder.encode(pixels), of: patch, blend: blend, milliseconds: milliseconds)
+            if let file { try writer?.flush(to: file) }
             index += 1
         }
         while let frame = try reader.nextFrame() {
-            if animation.frames.count == 1 { return try encode(Image(pixels: frame), options: options) }
             if let patch = try differences.append(frame) { try append(patch) }
         }
         if let patch = differences.finish() { try append(patch) }
@@ -72,7 +105,6 @@ struct WebPImageEncoder {
         let quality = Float(options.libraryQuality(of: .webp))
         guard WebPConfigPreset(&config, options.webPPreset.number, quality) != 0 else { throw Self.wrongVersion }
         config.method = Int32(options.webPEffort)
-        config.quality = Float(options.libraryQuality(of: .webp))
         if options.isLossless {
             config.lossless = 1
             // For lossless images this is an effort; these pairs are close to libwebp's presets.
@@ -144,18 +176,26 @@ struct WebPImageEncoder {
 
 /// Writes the chunks of an animated WebP (RFC 9649): see ``WebPFile`` for their order.
 struct WebPAnimationWriter {
-    let size: PixelSize
     private var file = WebPChunkWriter()
-    private var hasAlpha = false
+    private var flags = WebPChunkWriter.animationFlag
+    /// What is written behind the frames.
+    private let metadata: ImageMetadata
 
-    /// - Parameter loopCount: 0 means forever; stored in 16 bits.
-    init(size: PixelSize, loopCount: Int) {
-        self.size = size
+    /// - Parameters:
+    ///   - loopCount: 0 means forever; stored in 16 bits.
+    ///   - options: those with metadata and a profile.
+    init(size: PixelSize, loopCount: Int, options: EncodingOptions) throws(WebImageError) {
+        metadata =
+            try options.metadata?.describing(size, as: .webp, isSRGB: options.colorProfile == nil) ?? ImageMetadata()
         // The flags are set at the end.
         file.append(
             "VP8X",
             [0, 0, 0, 0] + WebPChunkWriter.bytes(of: size.width - 1, 3)
                 + WebPChunkWriter.bytes(of: size.height - 1, 3))
+        if let profile = options.writtenProfile {
+            flags |= WebPChunkWriter.profileFlag
+            file.append("ICCP", profile)
+        }
         // A transparent background.
         file.append("ANIM", [0, 0, 0, 0] + WebPChunkWriter.bytes(of: min(max(loopCount, 0), 0xFFFF), 2))
     }
@@ -174,16 +214,40 @@ struct WebPAnimationWriter {
         var content = numbers.flatMap { WebPChunkWriter.bytes(of: $0, 3) }
         content.append((blend == .source ? 2 : 0) | (patch.disposal == .clear ? 1 : 0))
         let stillHasAlpha = try WebPFile(reading: still.bytes).hasAlpha
-        hasAlpha = hasAlpha || stillHasAlpha || !patch.frame.isOpaque
+        if stillHasAlpha || !patch.frame.isOpaque { flags |= WebPChunkWriter.alphaFlag }
         file.append("ANMF", content, Self.frameChunks(of: still))
     }
+
+    /// Moves the chunks so far to a file.
+    mutating func flush(to target: UnfinishedFile) throws(WebImageError) { try file.flush(to: target) }
 
     /// Returns the file.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)`` if it is longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
-        file.setFlags(WebPChunkWriter.animationFlag | (hasAlpha ? WebPChunkWriter.alphaFlag : 0))
+        appendMetadata()
+        file.setFlags(flags)
         return try file.finish()
+    }
+
+    /// Completes a file that has the chunks so far.
+    ///
+    /// - Throws: as ``finish()``, and the errors of writing.
+    mutating func finish(_ target: UnfinishedFile) throws(WebImageError) {
+        appendMetadata()
+        try file.flush(to: target)
+        try WebPChunkWriter.complete(target, flags: flags)
+    }
+
+    private mutating func appendMetadata() {
+        if let exif = metadata.exif {
+            flags |= WebPChunkWriter.exifFlag
+            file.append("EXIF", [], exif)
+        }
+        if let xmp = metadata.xmp {
+            flags |= WebPChunkWriter.xmpFlag
+            file.append("XMP ", [], xmp)
+        }
     }
 
     /// Returns the chunks of a still image after its header: alpha, if any, and the image.
@@ -213,18 +277,39 @@ struct WebPChunkWriter {
     mutating func append(chunks: Data) { file.append(chunks) }
 
     /// Sets the flags of VP8X, the first chunk.
-    mutating func setFlags(_ flags: UInt8) { file[20] = flags }
+    mutating func setFlags(_ flags: UInt8) { file[Self.flagsOffset] = flags }
+
+    /// Moves the bytes so far to a file.
+    mutating func flush(to target: UnfinishedFile) throws(WebImageError) {
+        try target.append(file)
+        file = Data()
+    }
+
+    /// Sets the length and the flags of VP8X in a file that has all bytes.
+    ///
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it is longer than 4 GiB, and the errors of writing.
+    static func complete(_ target: UnfinishedFile, flags: UInt8) throws(WebImageError) {
+        try check(byteCount: target.byteCount)
+        try target.overwrite(Data(bytes(of: target.byteCount - 8, 4)), at: 4)
+        try target.overwrite(Data([flags]), at: flagsOffset)
+    }
 
     /// Returns the file.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)`` if it is longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
-        guard file.count <= UInt32.max - 1 else {
-            throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))
-        }
+        try Self.check(byteCount: file.count)
         file.replaceSubrange(4..<8, with: Self.bytes(of: file.count - 8, 4))
         return file
     }
+
+    private static func check(byteCount: Int) throws(WebImageError) {
+        guard byteCount <= UInt32.max - 1 else {
+            throw .encoding(format: .webp, reason: .tooLong(byteCount: byteCount, limit: Int(UInt32.max - 1)))
+        }
+    }
+
+    private static let flagsOffset = 20
 
     /// Little-endian.
     static func bytes(of number: Int, _ count: Int) -> [UInt8] { number.littleEndianBytes(count) }
