@@ -79,6 +79,35 @@ import WebImageTestSupport
         #expect(trace.entries.map(\.stage) == [.memory])
     }
 
+    @Test func entriesHaveBytesAndOrigin() async throws {
+        let file = try SolidPicture(1).png().count
+        let trace = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
+        let transfer = try #require(trace.entries.first { $0.stage == .transfer })
+        #expect(transfer.origin == .remote && transfer.byteCount == file && !transfer.hasFailed)
+        #expect(trace.entries.first { $0.stage == .store }?.byteCount == file)
+        #expect(trace.entries.first { $0.stage == .disk }?.origin == nil, "nothing was stored")
+        let memory = try await fixture.manager.response(for: request).trace.entries
+        #expect(memory.map(\.origin) == [.memoryCache])
+        await fixture.cache.disk?.flush()
+        fixture.cache.memory.removeAll()
+        let disk = try await fixture.manager.response(for: request).trace.entries.first { $0.stage == .disk }
+        #expect(disk?.origin == .diskCache && disk?.byteCount == file)
+    }
+
+    @Test func failedEntriesSaySo() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(request, completion: results.note)
+        try await fixture.nextLoad().refuse(404)
+        _ = await results.wait(for: 1)
+        let transfer = try #require(operation.trace.entries.first { $0.stage == .transfer })
+        #expect(transfer.hasFailed && transfer.origin == nil && transfer.byteCount == nil)
+        let damaged = WebImageRequest(try ManagerFixture.url("damaged"))
+        let other = fixture.manager.load(damaged, completion: results.note)
+        try await fixture.nextLoad().answer(Data("<html>".utf8))
+        _ = await results.wait(for: 2)
+        #expect(other.trace.entries.first { $0.stage == .decode }?.hasFailed == true)
+    }
+
     @Test func writesOneLinePerEntry() {
         let trace = LoadTrace(entries: [
             LoadTrace.Entry(stage: .disk, start: .microseconds(12_300), duration: .milliseconds(500), message: "m")

@@ -4,7 +4,18 @@ public import WebImageLoading
 /// The events of a load, stage by stage: which cache had the image, and why others did not, what was requested
 /// from the server, and how long everything took.
 ///
-/// ``WebImageOperation/trace`` and ``WebImageResponse/trace`` return it, and ``WebImageOperation/traceDescription`` its text.
+/// ``WebImageOperation/trace`` and ``WebImageResponse/trace`` return it, and ``WebImageOperation/traceDescription`` its text. A program can
+/// send a span for each entry to a tracing system, for example when a load ends:
+///
+/// ```swift
+/// var configuration = WebImageManager.Configuration()
+/// configuration.didFinish = { operation, _ in
+///     let start = Date.now - TimeInterval(operation.elapsed / .seconds(1))
+///     for entry in operation.trace.entries {
+///         print(entry.stage, start + TimeInterval(entry.start / .seconds(1)), entry.duration, entry.byteCount ?? 0)
+///     }
+/// }
+/// ```
 public struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
     public var entries: [Entry]
@@ -44,13 +55,25 @@ public struct LoadTrace: Sendable, Hashable {
         public var duration: Duration
         /// A description of the event, for people. It may change between versions.
         public var message: String
+        /// The number of bytes that were read, received or stored; `nil` for stages without bytes, and if it is unknown.
+        public var byteCount: Int?
+        /// Where the image or its bytes came from; `nil` for stages that brought neither.
+        public var origin: ImageOrigin?
+        /// Whether the stage failed; ``message`` then says why.
+        public var hasFailed: Bool
 
         /// Creates an entry.
-        public init(stage: Stage, start: Duration, duration: Duration = .zero, message: String) {
+        public init(
+            stage: Stage, start: Duration, duration: Duration = .zero, message: String, byteCount: Int? = nil,
+            origin: ImageOrigin? = nil, hasFailed: Bool = false
+        ) {
             self.stage = stage
             self.start = start
             self.duration = duration
             self.message = message
+            self.byteCount = byteCount
+            self.origin = origin
+            self.hasFailed = hasFailed
         }
     }
 }
@@ -182,7 +205,8 @@ final class TraceRecorder: Sendable {
         let entries = allNotes.sorted { $0.start < $1.start }.map { note in
             LoadTrace.Entry(
                 stage: note.stage, start: note.start - start, duration: note.end - note.start,
-                message: note.fact.description)
+                message: note.fact.description, byteCount: note.fact.byteCount, origin: note.fact.origin,
+                hasFailed: note.fact.hasFailed)
         }
         return LoadTrace(entries: entries)
     }
