@@ -18,7 +18,7 @@ import WebImageTestSupport
         let results = Results()
         let request = WebImageRequest(url, options: .waitForStore)
         let operation = fixture.manager.load(request, completion: results.note)
-        #expect(operation.state == .running)
+        #expect(operation.state == .loading(received: 0, expected: nil))
         #expect(fixture.manager.isRunning)
         #expect(operation.cacheKey == request.cacheKey)
         #expect(operation.cache === fixture.cache)
@@ -89,7 +89,7 @@ import WebImageTestSupport
         var started: [String] = []
         for _ in 0..<3 { started.append(try await fixture.nextLoad().request.url.lastPathComponent) }
         #expect(Set(started) == ["high", "normal", "low"])
-        #expect(operations[0].state == .running)
+        #expect(operations[0].state == .loading(received: 0, expected: nil))
         #expect(fixture.loader.loadCount == 4)
         fixture.manager.cancelAll()
     }
@@ -353,9 +353,9 @@ import WebImageTestSupport
             $0.shouldLoad = { _ in false }
         }
         fixture.manager.store(try SolidPicture(1).image(), for: WebImageRequest(url))
-        #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .running)
+        #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .loading(received: 0, expected: nil))
         let refused = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
-        #expect(refused.state == .running)
+        #expect(refused.state == .loading(received: 0, expected: nil))
         queue.runAll()
         #expect(refused.state == .finished)
     }

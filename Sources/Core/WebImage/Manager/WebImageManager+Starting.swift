@@ -107,6 +107,7 @@ extension WebImageManager {
                 if let progress = news.progress { operation.report(progress) }
                 if let activity = news.activity { show(activity, of: context) }
                 if let attempts = news.attempts { operation.report(attempts) }
+                if news.isDecoding { operation.noteDecoding() }
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
                 switch result.mapError({ $0.concerning(context.request.url.separatedFromUserInfo.url) }) {

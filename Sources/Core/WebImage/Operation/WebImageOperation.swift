@@ -60,18 +60,6 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// The state of a load.
-    public enum State: Sendable, Hashable {
-        /// Not started, because the manager is suspended.
-        case waiting
-        /// In progress.
-        case running
-        /// Ended with an image or an error. The completion has been called, or is being called.
-        case finished
-        /// Cancelled. The completion has been called with ``WebImageError/cancelled``, or will be.
-        case cancelled
-    }
-
     private let callbackQueue: any CallbackQueue
     private let counters: PipelineCounters
     private let running: RunningLoads
@@ -98,10 +86,17 @@ public final class WebImageOperation: Sendable {
         var completionHandler: CompletionHandler?
         var onEnd: [@Sendable () -> Void] = []
         var progress = ProgressMailbox()
+        var phase = LoadPhase()
         var preview: Image?
         /// The number of the latest preview; -1 before the first.
         var previewNumber = -1
         var attempts: [LoadAttempt] = []
+
+        var state: State {
+            if isCancelled { return .cancelled }
+            if isEnded { return .finished }
+            return isHeldUp ? .waiting : phase.state
+        }
 
         /// Ends the operation. No handler is called any more.
         ///
@@ -148,12 +143,23 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The current state.
-    public var state: State {
+    public var state: State { storage.withLock { $0.state } }
+
+    /// Returns the states of the load: the current one, each change, and the last one, ``State/finished`` or ``State/cancelled``. A
+    /// reader that falls behind gets only the latest. A reader that stops does not cancel the load.
+    ///
+    /// ```swift
+    /// for await state in manager.load(WebImageRequest(url)).states() {
+    ///     if case .loading(let received, let expected?) = state { print(received * 100 / max(1, expected), "%") }
+    /// }
+    /// ```
+    public func states() -> AsyncStream<State> {
+        let (stream, reader) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
         storage.withLock { storage in
-            if storage.isCancelled { return .cancelled }
-            if storage.isEnded { return .finished }
-            return storage.isHeldUp ? .waiting : .running
+            storage.phase.readers.append(reader)
+            storage.phase.tell(storage.state)
         }
+        return stream
     }
 
     /// The response, as soon as the load has ended.
@@ -207,6 +213,7 @@ public final class WebImageOperation: Sendable {
         let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any LoaderTask)?) in
             guard !storage.isEnded, !storage.isCancelled else { return (false, nil) }
             storage.isCancelled = true
+            storage.phase.tell(.cancelled)
             defer { storage.subscription = nil }
             return (true, storage.subscription)
         }
@@ -238,7 +245,20 @@ public final class WebImageOperation: Sendable {
     }
 
     /// Notes whether the operation waits because the manager is suspended.
-    func note(isHeldUp: Bool) { storage.withLock { $0.isHeldUp = isHeldUp } }
+    func note(isHeldUp: Bool) {
+        storage.withLock { storage in
+            storage.isHeldUp = isHeldUp
+            storage.phase.tell(storage.state)
+        }
+    }
+
+    /// Notes that the bytes are there, and are decoded.
+    func noteDecoding() {
+        storage.withLock { storage in
+            storage.phase.isDecoding = true
+            storage.phase.tell(storage.state)
+        }
+    }
 
     /// Calls `body` once when the operation ends, before the completion; at once if it has ended.
     func whenEnded(_ body: @escaping @Sendable () -> Void) {
@@ -271,6 +291,7 @@ public final class WebImageOperation: Sendable {
     /// Queues progress for the handler. Progress that still waits is replaced.
     func report(_ progress: LoadProgress) {
         let isNew = storage.withLock { storage in
+            if storage.phase.advance(to: progress) { storage.phase.tell(storage.state) }
             guard storage.progressHandler != nil, !storage.isCancelled else { return false }
             return storage.progress.put(progress)
         }
@@ -345,6 +366,7 @@ public final class WebImageOperation: Sendable {
                     response.delivered(attempts: storage.attempts, userInfo: request.userInfo, (recorder, start)))
             }
             storage.result = result
+            defer { storage.phase.tell(storage.state) }
             return storage.end(with: result)
         }
         guard let ending else { return }

@@ -82,7 +82,7 @@ final class ImageLoad: Sendable {
         if let other = news.trace { trace.include(other) }
         // A loader is called, also for others that need the same bytes.
         if news.activity != nil { job.allowJoining() }
-        guard news.progress != nil || news.activity != nil || news.attempts != nil else { return }
+        guard news.progress != nil || news.activity != nil || news.attempts != nil || news.isDecoding else { return }
         var news = news
         (news.trace, news.body) = (nil, nil)
         job.report(news)
@@ -134,6 +134,7 @@ final class ImageLoad: Sendable {
         case .made(let response): job.finish(.success(response))
         case .awaited: break
         case .other:
+            job.report(LoadNews(isDecoding: true))
             job.run { priority in
                 decode(bytes, watch, priority: priority) { [self] result in
                     if case .failure(let error) = result {
@@ -290,6 +291,7 @@ final class ImageLoad: Sendable {
     }
 
     private func decodeVariant(_ stored: StoredImage, of record: ResponseRecord, _ watch: Watch) {
+        job.report(LoadNews(isDecoding: true))
         job.run { priority in
             pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
                 let start = BootTime.now

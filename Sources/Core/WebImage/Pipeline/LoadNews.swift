@@ -15,9 +15,13 @@ struct LoadNews: JobNews {
     var attempts: [LoadAttempt]?
     /// The bytes so far. A body on its way to a late subscriber may arrive after a longer one.
     var body: PartialBody?
+    /// All bytes have arrived, and are decoded.
+    var isDecoding = false
 
     mutating func merge(_ newer: LoadNews) {
         trace = newer.trace ?? trace
+        // Bytes that arrive after a decode are loaded anew.
+        isDecoding = newer.isDecoding || isDecoding && newer.progress == nil
         progress = newer.progress ?? progress
         activity = newer.activity ?? activity
         if let newAttempts = newer.attempts {
