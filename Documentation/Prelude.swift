@@ -17,6 +17,8 @@ let data: Data = sample()
 let folder: URL = sample()
 /// A URL of the same image on another server.
 let mirror: URL = sample()
+/// Returns the token of a service; a new one if the last was refused.
+@Sendable func accessToken(isRenewed: Bool) async throws -> String { sample() }
 let manager: WebImageManager = sample()
 let cache: ImageCache = sample()
 let photo: Image = sample()

@@ -138,12 +138,13 @@ import WebImageTestSupport
             "/a", "Cache-Control: max-age=60\nContent-Type: text/plain\nETag: \"1\"", body: Data("one".utf8))
         let manager = makeManager()
         for _ in 0..<2 { #expect(try await manager.data(for: request()).data == Data("one".utf8)) }
-        let head = try await manager.dataResponse(for: request(), method: .head)
+        let head = try await manager.dataResponse(for: request().with { $0.method = .head })
         #expect(head.headerValue("Content-Type") == "text/plain")
         #expect(try await statuses() == [200])
         // A change of the resource invalidates what was stored.
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"2\"", body: Data("two".utf8))
-        #expect(try await manager.data(for: request(), method: .post, body: Data("x".utf8)).response.statusCode == 204)
+        let change = try request().with { ($0.method, $0.body) = (.post, Data("x".utf8)) }
+        #expect(try await manager.data(for: change).response.statusCode == 204)
         #expect(try await manager.data(for: request()).data == Data("two".utf8))
         #expect(try await manager.data(for: request("/none")).response.statusCode == 404)
     }

@@ -36,7 +36,7 @@ import WebImageTestSupport
                             language: varies ? request.headers["Accept-Language"] : nil))
                     return sent.count - 1
                 }
-                return (200, headers, Data("\(number)".utf8))
+                return .response(200, headers: headers, body: Data("\(number)".utf8))
             }
         }
         var configuration = WebImageManager.Configuration(

@@ -19,13 +19,14 @@ import WebImageTestSupport
         _ request: WebImageRequest? = nil, method: LoaderRequest.Method = .get, body: Data? = nil,
         _ answer: (ScriptedLoad) throws -> Void
     ) async throws -> WebDataResponse {
-        async let response = fixture.manager.dataResponse(for: request ?? self.request, method: method, body: body)
+        let request = (request ?? self.request).with { ($0.method, $0.body) = (method, body) }
+        async let response = fixture.manager.dataResponse(for: request)
         try answer(await fixture.nextLoad())
         return try await response
     }
 
     private func stored(method: LoaderRequest.Method = .get) async throws -> WebDataResponse {
-        try await fixture.manager.dataResponse(for: request, method: method)
+        try await fixture.manager.dataResponse(for: request.with { $0.method = method })
     }
 
     private let text = Data("<p>text</p>".utf8)
@@ -238,8 +239,8 @@ import WebImageTestSupport
         }
         _ = try await data { $0.answer(text, status: 200) }
         #expect(try await fixture.manager.dataResponse(for: only).data == text)
-        await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) {
-            try await fixture.manager.dataResponse(for: only, method: .post)
+        await #expect(throws: WebImageError.notInCache(key: "\(url.absoluteString)|method=POST")) {
+            try await fixture.manager.dataResponse(for: only.with { $0.method = .post })
         }
     }
 

@@ -244,7 +244,7 @@ import WebImageTestSupport
 extension ManagerFixture {
     /// Sends a request that changes something, answered with 204.
     fileprivate func pass(_ request: WebImageRequest, method: LoaderRequest.Method) async throws -> WebDataResponse {
-        async let response = manager.dataResponse(for: request, method: method)
+        async let response = manager.dataResponse(for: request.with { $0.method = method })
         try await nextLoad().answer(Data(), status: 204)
         return try await response
     }

@@ -99,6 +99,27 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
+    /// A program keeps what changes in a value of its own.
+    @Test func settingsChangeBetweenLoads() async throws {
+        let settings = LockBox((timeout: Duration.seconds(1), filter: { @Sendable (url: URL) in url.absoluteString }))
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { request in
+                let (timeout, filter) = settings.withLock { $0 }
+                (request.idleTimeout, request.cacheKeyFilter) = (timeout, filter)
+            }
+        }
+        _ = try await fixture.load(WebImageRequest(url)) { load in
+            #expect(load.request.idleTimeout == .seconds(1))
+            try load.answer(SolidPicture(1), "")
+        }
+        settings.withLock { $0 = (.seconds(2), { $0.path() }) }
+        #expect(fixture.manager.cacheKey(for: WebImageRequest(url)).source == "/a")
+        _ = try await fixture.load(WebImageRequest(url)) { load in
+            #expect(load.request.idleTimeout == .seconds(2))
+            try load.answer(SolidPicture(2), "")
+        }
+    }
+
     @Test func sharedProcessorsApplyToRequestsWithoutProcessors() async throws {
         let shared = ProbeProcessor(name: "shared", red: 3)
         let fixture = try ManagerFixture {

@@ -77,35 +77,39 @@ extension WebImageManager {
     /// and serves them for GET and HEAD as the rules allow. A stale response with `stale-while-revalidate` is returned
     /// at once and revalidated afterwards. Other policies work as for images.
     ///
-    /// Requests with `Range` or with their own conditions bypass the cache. Methods other than GET and HEAD go to the
-    /// loader. Afterwards the stored responses for the URLs they change are removed.
+    /// Requests with `Range` or with their own conditions bypass the cache. A ``WebImageRequest/method`` other than GET and HEAD goes to
+    /// the loader, each time and for each caller, whether or not there is a ``WebImageRequest/cacheKeyFilter``. Afterwards the stored
+    /// responses for the URLs that it changes are removed.
     ///
-    /// - Parameters:
-    ///   - request: the URL and the cache policy. Properties that concern images, such as size, scale and processors,
-    ///     are ignored.
-    ///   - method: the HTTP method; GET by default.
-    ///   - body: the body to send, for methods that have one.
+    /// ```swift
+    /// var form = WebImageRequest(url)
+    /// (form.method, form.body) = (.post, Data("name=value".utf8))
+    /// form.headers["Content-Type"] = "application/x-www-form-urlencoded"
+    /// let status = try await manager.data(for: form).response.statusCode
+    /// ```
+    ///
+    /// - Parameter request: the URL, the method and the cache policy. Properties that concern images, such as size, scale and
+    ///   processors, are ignored.
     /// - Returns: the body, empty for HEAD; the final URL, status and header fields, which from the cache include an
     ///   `Age`; and where they came from. The status is `nil` without HTTP.
     /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not
     ///   allow the server; ``WebImageError/cancelled`` if the task was cancelled.
     public func data(
-        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
+        for request: WebImageRequest
     ) async throws(WebImageError) -> (data: Data, response: LoaderResponse, origin: ImageOrigin) {
-        let result = try await dataResponse(for: request, method: method, body: body)
+        let result = try await dataResponse(for: request)
         let response = LoaderResponse(url: result.url, statusCode: result.statusCode, headers: result.headers)
         return (result.data, response, result.origin)
     }
 
-    /// Like ``data(for:method:body:)``, with what the cache did.
+    /// Like ``data(for:)``, with what the cache did.
     ///
     /// - Parameter acceptsAnyAnswer: `false` for data of an image: other statuses than 2xx are errors, and a cache that machines share
     ///   takes part.
     package func dataResponse(
-        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil,
-        acceptsAnyAnswer: Bool = true
+        for request: WebImageRequest, acceptsAnyAnswer: Bool = true
     ) async throws(WebImageError) -> WebDataResponse {
-        let call = LoadContext.Call(method: method, body: body, acceptsAnyAnswer: acceptsAnyAnswer)
+        let call = LoadContext.Call(acceptsAnyAnswer: acceptsAnyAnswer)
         guard let (pipeline, context) = place(of: prepared(request), call: call) else {
             throw ImageLoaderGroup.error(forUnloadable: request.url)
         }
@@ -135,7 +139,7 @@ extension WebDataResponse {
         let isFresh = stored?.isFresh(at: now) ?? true
         let storedURL = stored?.finalURL.flatMap { URL(string: $0) } ?? context.request.url
         self.init(
-            data: context.call?.method == .head ? Data() : bytes.data,
+            data: context.request.method == .head ? Data() : bytes.data,
             statusCode: isFromCache ? stored?.statusCode : bytes.head?.statusCode,
             headers: (isFromCache ? stored?.headers(servedAt: now) : bytes.head?.headers) ?? [],
             url: isFromCache ? storedURL : bytes.head?.url ?? context.request.url, origin: bytes.origin,

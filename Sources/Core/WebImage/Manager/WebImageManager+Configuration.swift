@@ -11,8 +11,8 @@ extension WebImageManager {
     /// Some of its closures decide about a load, or observe it. Each runs on the thread that its documentation names,
     /// never under a lock:
     ///
-    ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
-    ///                                                                                   └ failed ─► shouldBlock
+    ///     load ─► memory, disk ─► shouldLoad ─► willLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
+    ///                                                                                               └ failed ─► shouldBlock
     ///
     /// ```swift
     /// var configuration = WebImageManager.Configuration()
@@ -125,6 +125,32 @@ extension WebImageManager {
         /// ``WebImageRequest/lowResolutionURL`` as for any URL. It runs on the thread that calls the loader, and must
         /// return quickly.
         public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
+
+        /// Returns the request to send in place of `request`, before a loader is called; `nil`, the default, sends requests as they are. It
+        /// can refresh a token or sign a URL, and wait for that.
+        ///
+        /// It is called once memory and disk have missed, for URLs of any scheme but `file` and `data`: once for requests that share a
+        /// transfer, again for each further attempt, and for each alternative URL. After a 401 response it is called once more, with the
+        /// head of that response; the request is sent again if it then differs. ``WebImageManager/data(for:)`` returns a 401 response
+        /// instead, as any other.
+        ///
+        /// It runs in a task of its own, which is cancelled with the load, and its time counts towards no limit. An error that it throws
+        /// is that of the load: a ``WebImageError`` as it is, others as ``WebImageError/custom(id:message:)``.
+        ///
+        /// What it changes is not part of cache keys. What separates the images of users belongs in the request or in
+        /// ``optionsProcessor``. The fields that it adds are not compared with the `Vary` of stored responses.
+        ///
+        /// ```swift
+        /// var configuration = WebImageManager.Configuration()
+        /// configuration.willLoad = { request, refusal in
+        ///     guard request.url.host() == "photos.example.org" else { return request }
+        ///     var request = request
+        ///     request.headers["Authorization"] = "Bearer \(try await accessToken(isRenewed: refusal != nil))"
+        ///     return request
+        /// }
+        /// ```
+        public var willLoad:
+            (@Sendable (_ request: LoaderRequest, _ refusal: LoaderResponse?) async throws -> LoaderRequest)?
 
         /// Returns what memory stores of a finished image; `nil` for nothing.
         ///

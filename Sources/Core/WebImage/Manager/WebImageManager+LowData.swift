@@ -60,6 +60,7 @@ extension LoadContext {
         var request = request
         request.url = url
         request.changeDetails { details in
+            (details.method, details.body) = (.get, nil)
             details.headers = wanted.headers
             details.credential = wanted.credential
             details.isForAnotherOrigin = wanted.isForAnotherOrigin

@@ -12,7 +12,7 @@ extension PipelineConfiguration {
             now: configuration.now, reusesVariants: configuration.reusesVariants,
             servesSeveralUsers: configuration.servesSeveralUsers,
             previewInterval: configuration.previewInterval, log: configuration.log,
-            willCache: configuration.willCache)
+            willLoad: configuration.willLoad, willCache: configuration.willCache)
     }
 }
 

@@ -117,7 +117,7 @@ public final class WebImageManager: Sendable {
     public func load(_ request: WebImageRequest) -> WebImageOperation { load(request) { _ in } }
 
     /// Cancels all loads in progress. Each completion receives ``WebImageError/cancelled``. Does not cancel
-    /// ``data(for:method:body:)``, which is cancelled with its task.
+    /// ``data(for:)``, which is cancelled with its task.
     public func cancelAll() {
         for operation in running.operations { operation.cancel() }
     }
@@ -128,7 +128,7 @@ public final class WebImageManager: Sendable {
     /// Whether any load is in progress.
     package var isRunning: Bool { running.count > 0 }
 
-    /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:method:body:)`` continue. When
+    /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:)`` continue. When
     /// this becomes `false`, the waiting loads start in order of priority.
     public var isSuspended: Bool {
         get { running.isSuspended }

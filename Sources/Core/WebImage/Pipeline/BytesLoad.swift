@@ -35,7 +35,7 @@ final class BytesLoad: Sendable {
     var originals: any PipelineCache { pipeline.originals }
     private var sources: ByteSources { key.sources }
     /// A response to such a request has no body, and updates what is stored.
-    var isForHead: Bool { context.call?.method == .head }
+    var isForHead: Bool { context.request.method == .head }
 
     func start() {
         job.report(LoadNews(trace: trace))
@@ -149,6 +149,7 @@ final class BytesLoad: Sendable {
             let loader = answer.isFromAlternative ? pipeline.loaders.loader(for: answer.url) : context.loader
             answer.isCacheable = loader?.isCacheable(answer.url) ?? true
             trace.note(.transfer, since: start, .answered(AnswerNote(answer, conditions: conditions)))
+            pipeline.invalidate(after: answer, to: context, trace)
             receive(answer, copy, stored)
         }
         job.run { priority in receiver.load(request, with: pipeline.loader(for: context), priority: priority) }

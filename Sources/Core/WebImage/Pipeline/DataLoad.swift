@@ -10,8 +10,7 @@ extension Pipeline {
     func joinData(
         for context: LoadContext, handler: @escaping Job<LoadedBytes, LoadNews>.Handler
     ) -> (any LoaderTask)? {
-        let method = context.call?.method ?? .get
-        if method == .get || method == .head {
+        if [.get, .head].contains(context.request.method) {
             return joinBytes(
                 context.bytesKey(sources: context.byteSources), for: context, priority: context.request.priority,
                 handler: handler)
@@ -43,17 +42,20 @@ extension Pipeline {
                         share: undecoded.hold(answer.isInFile ? 0 : data.count))
                 })
         }
-        job.run { priority in receiver.load(context.loaderRequest, with: context.loader, priority: priority) }
+        job.run { priority in receiver.load(context.loaderRequest, with: prepared(context.loader), priority: priority) }
     }
 
-    private func invalidate(after answer: LoaderAnswer, to context: LoadContext, _ trace: TraceRecorder) {
-        guard let head = answer.head, let method = context.call?.method else { return }
+    /// Removes what is stored of the URLs that the request's method has changed. GET and HEAD change none.
+    func invalidate(after answer: LoaderAnswer, to context: LoadContext, _ trace: TraceRecorder) {
+        let method = context.request.method
+        guard method != .get, !method.isSafe, let head = answer.head else { return }
         let urls = Set(urlsChanged(by: method, of: context.request.url, head))
         guard !urls.isEmpty else { return }
         trace.note(.store, .invalidated(count: urls.count))
         for url in urls {
             var request = context.request
             request.url = url
+            (request.method, request.body) = (.get, nil)
             var plain = WebImageRequest(url)
             plain.cacheKeyFilter = request.cacheKeyFilter
             // Responses are stored for all users, or for the sender's credentials.

@@ -204,7 +204,7 @@ final class ImageLoad: Sendable {
 
     /// Stores the image and its bytes. Returns the job that stores the variant on disk, if one does.
     private func store(_ image: Image, _ bytes: LoadedBytes, _ watch: Watch) -> Job<Bool, NoNews>? {
-        if context.isForPart { return nil }
+        if context.bypassesCaches { return nil }
         // Bytes that decode only in part are not stored.
         guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else {
             bytes.unlist()

@@ -11,13 +11,11 @@ final class LoadContext: Sendable {
     let key: ImageCacheKey
     /// `nil` for an image.
     let call: Call?
-    /// Whether it is for a part of a file (`Range`), which is neither taken from caches nor stored.
-    let isForPart: Bool
+    /// Whether the response is neither taken from caches nor stored; see ``RequestDetails/bypassesCaches``.
+    let bypassesCaches: Bool
 
     /// A request for data of any kind.
     struct Call: Sendable {
-        var method: LoaderRequest.Method
-        var body: Data?
         /// Whether responses that cannot be an image are answers, too.
         var acceptsAnyAnswer = true
     }
@@ -28,7 +26,7 @@ final class LoadContext: Sendable {
         self.loader = loader
         self.call = call
         self.key = key ?? request.cacheKey
-        isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
+        bypassesCaches = request.box?.details.bypassesCaches ?? false
     }
 
     /// The last processor, and the request for its input; `nil` without processors.
@@ -60,13 +58,13 @@ final class LoadContext: Sendable {
             access.formIntersection(.memory)
         }
         if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }
-        if isForPart || request.options.contains(.ignoreDecoding) { access = .none }
+        if bypassesCaches || request.options.contains(.ignoreDecoding) { access = .none }
         if hasAnonymousTransform { access.store = [] }
         return access
     }
 
     var queriesMemory: Bool {
-        request.cachePolicy != .reload && !isForPart && !request.options.contains(.ignoreDecoding)
+        request.cachePolicy != .reload && !bypassesCaches && !request.options.contains(.ignoreDecoding)
             && (request.hasStandardDetails || request.details.cacheAccess.query.contains(.memory))
     }
 
@@ -99,7 +97,7 @@ final class LoadContext: Sendable {
             && storesOnDisk && call == nil && !request.options.contains(.queryMemoryData)
     }
 
-    private var isCacheable: Bool { !isForPart && loader.isCacheable(request.url) }
+    private var isCacheable: Bool { !bypassesCaches && loader.isCacheable(request.url) }
 
     /// A transform without an identifier has no key.
     private var hasAnonymousTransform: Bool {
@@ -137,11 +135,8 @@ final class LoadContext: Sendable {
 
     var loaderRequest: LoaderRequest {
         var wanted = LoaderRequest(url: request.url, headers: request.headers, credential: request.credential)
-        if let call {
-            wanted.method = call.method
-            wanted.body = call.body
-            wanted.acceptsAnyAnswer = call.acceptsAnyAnswer
-        }
+        if let call { wanted.acceptsAnyAnswer = call.acceptsAnyAnswer }
+        (wanted.method, wanted.body) = (request.method, request.body)
         wanted.isForAnotherOrigin = request.detail { $0.isForAnotherOrigin }
         if let harmless = request.box?.details.harmlessHeaders { wanted.harmlessHeaders = harmless }
         wanted.idleTimeout = request.idleTimeout

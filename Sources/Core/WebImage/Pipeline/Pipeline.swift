@@ -213,8 +213,7 @@ extension Pipeline {
                 comparesHeaders
                 ? context.loader.headersSent(for: loaderRequest(for: context))
                 : context.request.headers.map { HTTPHeader(name: $0.key, value: $0.value) }
-            let method = context.call?.method ?? .get
-            return HTTPCachePolicy.Request(method: method.name, headers: headers)
+            return HTTPCachePolicy.Request(method: context.request.method.name, headers: headers)
         }
         return AnswerRules(
             policy: context.request.cachePolicy, sent: sent, usesCookieJar: context.request.handlesCookies,
@@ -235,25 +234,35 @@ extension Pipeline {
 
     /// The loader of a request: it resumes, tries again, and tries the alternatives.
     func loader(for context: LoadContext) -> any ImageLoader {
-        if context.request.hasStandardDetails { return resuming(context.loader, context) }
+        if context.request.hasStandardDetails { return oneAttempt(context.loader, context) }
         let (environment, strategy) = (configuration.environment, context.retryStrategy)
         let waitsForConnectivity = context.request.waitsForConnectivity
         let hasOneAttempt = (strategy as? RetryPolicy)?.maximumAttempts ?? 2 <= 1 && !waitsForConnectivity
         func retrying(_ loader: any ImageLoader) -> any ImageLoader {
-            let resuming = resuming(loader, context)
-            guard !hasOneAttempt else { return resuming }
+            let attempt = oneAttempt(loader, context)
+            guard !hasOneAttempt else { return attempt }
             return RetryingLoader(
-                resuming, strategy: strategy, waitsForConnectivity: waitsForConnectivity, environment: environment)
+                attempt, strategy: strategy, waitsForConnectivity: waitsForConnectivity, environment: environment)
         }
         let loader = retrying(context.loader)
         let alternatives = context.request.alternatives
-        guard !alternatives.isEmpty else { return loader }
+        guard !alternatives.isEmpty, !context.request.detail({ $0.asksForOther }) else { return loader }
         let others = alternatives.map { retrying(loaders.loader(for: $0) ?? loaders.asLoader) }
         return AlternativesLoader(
             loader, alternatives: alternatives, strategy: strategy, environment: environment
         ) { url in
             others[alternatives.firstIndex(of: url) ?? 0]
         }
+    }
+
+    private func oneAttempt(_ loader: any ImageLoader, _ context: LoadContext) -> any ImageLoader {
+        prepared(resuming(loader, context))
+    }
+
+    /// The loader after the manager's hook, if there is one.
+    func prepared(_ loader: any ImageLoader) -> any ImageLoader {
+        guard let willLoad = configuration.willLoad, !(loader is RequestProvider) else { return loader }
+        return PreparingLoader(loader, prepare: willLoad)
     }
 
     private func resuming(_ loader: any ImageLoader, _ context: LoadContext) -> any ImageLoader {

@@ -23,5 +23,6 @@ struct PipelineConfiguration: Sendable {
     var servesSeveralUsers: Bool
     var previewInterval: Duration
     var log: (@Sendable (_ level: WebImageLogLevel, _ message: () -> String) -> Void)?
+    var willLoad: PreparingLoader.Prepare?
     var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 }

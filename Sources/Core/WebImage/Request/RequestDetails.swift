@@ -8,6 +8,8 @@ import WebImageLoading
 ///
 /// Setting a property creates a new object. The properties are documented in ``WebImageRequest``.
 struct RequestDetails: Sendable {
+    var method = LoaderRequest.Method.get
+    var body: Data?
     var headers: [String: String] = [:]
     var harmlessHeaders: HarmlessHeaders?
     var credential: Credential?
@@ -47,6 +49,15 @@ struct RequestDetails: Sendable {
     var userInfo: [String: any Sendable] = [:]
 
     static let standard = RequestDetails()
+
+    /// Whether the server is asked for something else than the file of the URL: by another method than GET or HEAD, or with a body.
+    var asksForOther: Bool { method != .get && method != .head || body != nil }
+
+    /// Whether caches neither answer the request nor store its response: it is for a part of a file (`Range`), or its method and body ask
+    /// for something that it names no key for.
+    var bypassesCaches: Bool {
+        asksForOther && cacheKeyFilter == nil || headers.keys.contains { $0.lowercased() == "range" }
+    }
 
     /// The kinds of images that processors leave unchanged.
     var untouched: UntouchedKinds {

@@ -49,6 +49,10 @@ extension WebImageRequest {
             if details.usesCredentialStorage { text += "|credentials=stored" }
             if details.handlesCookies { text += "|cookies=jar" }
             if details.allowsInvalidCertificates { text += "|certificates=any" }
+            if details.asksForOther {
+                text += "|method=\(details.method.name)"
+                if let body = details.body { text += "|body=\(SHA256.hexDigest(of: Array(body)))" }
+            }
         }
         return text
     }

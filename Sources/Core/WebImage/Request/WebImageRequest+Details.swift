@@ -6,6 +6,37 @@ public import WebImageLoading
 
 /// Properties for the loader.
 extension WebImageRequest {
+    /// The HTTP method; ``LoaderRequest/Method/get`` by default.
+    ///
+    /// What a server makes of another method or of a ``body`` may differ each time, so such images are neither taken from caches nor
+    /// stored, and policies without the server fail. With a ``cacheKeyFilter`` they are cached like others, unless the policy is
+    /// ``CachePolicy/http``, which reuses GET responses only. The key contains method and body besides the filter's text.
+    ///
+    /// Requests in progress with the same method and body share one transfer. It is repeated by a ``retryPolicy`` only if the method is
+    /// idempotent. A method that may change something on the server removes what is stored under GET for the URLs that it changes
+    /// (RFC 9111, 4.4). ``lowResolutionURL`` and ``lowDataURL`` are loaded with GET, and ``alternatives`` are not tried.
+    ///
+    /// ```swift
+    /// var request = WebImageRequest(url)
+    /// request.method = .post
+    /// request.body = Data(#"{"chart": "sales"}"#.utf8)
+    /// request.headers["Content-Type"] = "application/json"
+    /// request.cacheKeyFilter = { $0.absoluteString }
+    /// let image = try await manager.image(for: request)
+    /// ```
+    public var method: LoaderRequest.Method {
+        get { detail { $0.method } }
+        set { changeDetails { $0.method = newValue } }
+    }
+
+    /// The body to send; `nil`, the default, sends none. Its type belongs in ``headers``, as `Content-Type`.
+    ///
+    /// A body with GET, HEAD or TRACE fails with ``WebImageError/RequestFailure/unsupportedMethod(_:hasBody:)``. See ``method`` for caching.
+    public var body: Data? {
+        get { detail { $0.body } }
+        set { changeDetails { $0.body = newValue } }
+    }
+
     /// Header fields for the server, by name; empty by default. They become part of the cache key, so that users never
     /// see each other's images.
     ///
@@ -202,7 +233,7 @@ extension WebImageRequest {
     }
 
     /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time;
-    /// `nil`, the default, uses the URL. Credentials, and headers that may be credentials, are added in any case.
+    /// `nil`, the default, uses the URL. Credentials, headers that may be credentials, and a ``method`` or ``body`` are added in any case.
     public var cacheKeyFilter: (@Sendable (URL) -> String)? {
         get { detail { $0.cacheKeyFilter } }
         set { changeDetails { $0.cacheKeyFilter = newValue } }
@@ -211,7 +242,7 @@ extension WebImageRequest {
     /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, its original bytes,
     /// if any, and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
     ///
-    /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
+    /// ``WebImageManager/data(for:)`` does not use bytes that a server did not send, and loads them again.
     public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)? {
         get { detail { $0.serializer } }
         set { changeDetails { $0.serializer = newValue } }

@@ -19,10 +19,11 @@ extension WebImageRequest {
             options.isDisjoint(with: [.ignoreDecoding, .queryMemoryData, .waitForStore]),
             !options.contains(.matchAnimatedKind) || earlier.options.contains(.matchAnimatedKind)
         else { return false }
-        if box === earlier.box { return cacheAccess.query.contains(.memory) }
+        guard detail({ !$0.bypassesCaches && $0.cacheAccess.query.contains(.memory) }) else { return false }
+        if box === earlier.box { return true }
         let (details, others) = (details, earlier.details)
-        return details.cacheAccess.query.contains(.memory) && details.headers == others.headers
-            && details.allowsDamage == others.allowsDamage && details.hasSameComponents(as: others)
+        return details.headers == others.headers && details.allowsDamage == others.allowsDamage
+            && details.hasSameComponents(as: others)
     }
 
     /// Whether the load of `earlier`, a request for the same image, is also that of this request. The priorities may

@@ -162,12 +162,14 @@ public struct WebImageRequest: Sendable {
         return url
     }
 
-    /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for
+    /// Creates a request from a loader's request, with its URL, method, body, headers, credential, time limits, and settings for
     /// cookies, stored credentials and certificates.
     package init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
             idleTimeout: request.idleTimeout)
+        if request.method != .get { method = request.method }
+        if let body = request.body { self.body = body }
         if let limit = request.totalTimeout { totalTimeout = limit }
         if request.handlesCookies { handlesCookies = true }
         if request.usesCredentialStorage { usesCredentialStorage = true }

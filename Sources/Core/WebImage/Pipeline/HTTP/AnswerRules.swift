@@ -95,7 +95,8 @@ struct AnswerRules: Sendable {
         guard let index = stored.indices.first(where: { obstacle(to: stored[$0]) == nil }) else {
             return .load(because: stored.first.flatMap { $0 }.flatMap(obstacle) ?? .nothingStored)
         }
-        guard let response = stored[index], isReusable(response) else {
+        // With another method than GET, conditions would have another meaning (RFC 9110, 13.1).
+        guard let response = stored[index], isReusable(response), ["GET", "HEAD"].contains(request.method) else {
             let revalidation = HTTPCachePolicy.Revalidation(conditions: [], mayServeOnError: false)
             return .serveAndRevalidate(index: index, revalidation, because: .policyRequiresServer)
         }
@@ -213,9 +214,9 @@ extension AnswerRules {
     /// Returns why HTTP does not allow the response to be reused; `nil` if it does.
     func storageObstacle(to response: CachedResponse) -> HTTPCachePolicy.StorageObstacle? {
         if usesCookieJar, response.varyingFieldNames.contains("cookie") { return .variesByAnything }
-        // A HEAD can confirm the stored response to a GET.
+        // A HEAD can confirm the stored response to a GET, and images of other methods are stored as if they were one.
         var request = request
-        if request.method == "HEAD" { request.method = "GET" }
+        request.method = "GET"
         let storability = HTTPCachePolicy.storability(
             of: request, statusCode: response.statusCode, headers: response.headers)
         if case .notStorable(let obstacle) = storability { return obstacle }
