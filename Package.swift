@@ -97,6 +97,7 @@ var products: [Product] = [
     .library(name: "WebImageShared", targets: ["WebImageShared"]),
     .library(name: "WebImageService", targets: ["WebImageService"]),
     .library(name: "WebImageMainLoop", targets: ["WebImageMainLoop"]),
+    .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
     .executable(name: "webimage-decoder", targets: ["WebImageDecoder"]),
 ]
@@ -151,6 +152,8 @@ var targets: [Target] = [
             "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
             "WebImageAnimation", "WebImageIsolation",
         ]),
+    // For tests, also those of this package.
+    library("WebImageTesting", ["WebImage", "WebImageCore"]),
     // The program that decodes for others. It has all codecs, and neither network nor caches. Nothing else loads the libraries of formats but
     // tests of them, and benchmarks that compare with them.
     .executableTarget(
@@ -223,15 +226,17 @@ var targets: [Target] = [
         "WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels", "CodingTestSupport"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
-    tests("WebImageLoadingTests", ["WebImageLoading"]),
+    tests("WebImageLoadingTests", ["WebImageLoading", "WebImageTesting"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     // Managers and the tool start the decoder.
     tests(
-        "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
+        "WebImageTests",
+        ["WebImage", "WebImageTesting"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
+    tests("WebImageTestingTests", ["WebImageTesting", "WebImage"]),
     // XCTest, because Swift Testing does not run tests on the main thread.
     tests("WebImageMainLoopTests", ["WebImageMainLoop", "CWebImageGLib"]),
-    tests("WebImageSharedTests", ["WebImageShared", "WebImage", "WebImageService"]),
+    tests("WebImageSharedTests", ["WebImageShared", "WebImage", "WebImageService", "WebImageTesting"]),
     tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage", "CodingTestSupport"] + decoder),
     tests(
         "WebImageCLITests",

@@ -11,14 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The modules to build, which import all others, and the optional parts that each needs.
 ROOTS = {
-    "WebImage": [], "WebImageShared": [], "WebImageService": [], "WebImageMainLoop": [], "WebImageDrawing": ["drawing"], "WebImageGTK": ["gtk"], "WebImageMap": ["gtk", "map"],
+    "WebImage": [], "WebImageShared": [], "WebImageService": [], "WebImageMainLoop": [], "WebImageTesting": [], "WebImageDrawing": ["drawing"], "WebImageGTK": ["gtk"], "WebImageMap": ["gtk", "map"],
 }
 # `import WebImage` imports these.
 PARTS_OF_WEB_IMAGE = [
     "WebImageCore", "WebImageCoding", "WebImageIsolation", "WebImageProcessing", "WebImageCaching", "WebImageLoading", "WebImageAnimation",
     "WebImage",
 ]
-MODULES = PARTS_OF_WEB_IMAGE + ["WebImageShared", "WebImageService", "WebImageMainLoop", "WebImageDrawing", "WebImageGTK", "WebImageMap"]
+MODULES = PARTS_OF_WEB_IMAGE + ["WebImageShared", "WebImageService", "WebImageMainLoop", "WebImageTesting", "WebImageDrawing", "WebImageGTK", "WebImageMap"]
 # WebImageMap contains these.
 CONTAINED = ("WebImage", "WebImageGTK")
 

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WebImage
 import WebImageTestSupport
+import WebImageTesting
 
 @testable import WebImageShared
 
@@ -186,13 +187,17 @@ struct StoreFaultTests: FleetSuite {
         #expect(try await client().send(.put, SharedObject.key(of: name), body: lease).statusCode == 200)
         try server.stopGateway()
         try server.startGateway(clockOffset: "+1m")
-        let loader = HeldLoader()
+        let loader = TestImageLoader()
+        loader.answer(
+            try origin.url("/a"),
+            with: .response(200, headers: ["Cache-Control": "max-age=600"], body: try Self.picture()),
+            after: .seconds(1))
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil), loaders: [loader])
         configuration.share(cache)
         let operation = WebImageManager(configuration: configuration).load(WebImageRequest(try origin.url("/a")))
         try await wait {
-            loader.isAsked
+            !loader.requests.isEmpty
         } describing: {
             operation.traceDescription
         }
@@ -203,7 +208,7 @@ struct StoreFaultTests: FleetSuite {
         }
         #expect(object.content != Data("1".utf8))
         #expect(try #require(age) <= SharedStore.leaseDuration)
-        try loader.answer(Self.picture())
+        loader.clock.advance(by: .seconds(1))
         _ = try await operation.response
         await cache.flush()
         #expect(!operation.traceDescription.contains("waiting"), "\(operation.traceDescription)")
@@ -227,35 +232,6 @@ struct StoreFaultTests: FleetSuite {
             }
             #expect(String(decoding: object.content, as: UTF8.self) == "19")
         }
-    }
-}
-
-/// An origin whose response waits for the test.
-private final class HeldLoader: ImageLoader {
-    private let load = LockBox<(url: URL, handler: @Sendable (LoaderEvent) -> Void)?>(nil)
-
-    private struct Task: LoaderTask {
-        func cancel() {}
-        func setPriority(_ priority: LoadPriority) {}
-    }
-
-    var isAsked: Bool { load.withLock { $0 != nil } }
-
-    func canLoad(_ url: URL) -> Bool { true }
-
-    func load(
-        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any LoaderTask {
-        load.withLock { $0 = (request.url, handler) }
-        return Task()
-    }
-
-    func answer(_ body: Data) throws {
-        let load = try #require(load.withLock { $0 })
-        let headers = [HTTPHeader(name: "Cache-Control", value: "max-age=600")]
-        load.handler(.response(LoaderResponse(url: load.url, statusCode: 200, headers: headers)))
-        load.handler(.bytes(body))
-        load.handler(.finished(.success(())))
     }
 }
 

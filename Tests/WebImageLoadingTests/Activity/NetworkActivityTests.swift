@@ -1,8 +1,8 @@
-import WebImageCore
 import FoundationEssentials
 import Testing
+import WebImageCore
 import WebImageLoading
-import WebImageTestSupport
+import WebImageTesting
 
 @Suite(.timeLimit(.minutes(1))) struct NetworkActivityTests {
     private let clock = ManualClock()

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImageCore
 import WebImageTestSupport
+import WebImageTesting
 
 @testable import WebImageLoading
 

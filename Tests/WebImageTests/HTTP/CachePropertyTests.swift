@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+import WebImageTesting
 
 /// Properties of any sequence of requests, responses and times.
 @Suite(.timeLimit(.minutes(1))) struct CachePropertyTests {
@@ -20,15 +21,13 @@ import WebImageTestSupport
         let time = TestTime()
         let random = LockBox(SplitMix64(seed: seed))
         let sent = LockBox<[Sent]>([])
-        let loader = AnsweringLoader { request in
+        let loader = TestImageLoader { request in
             random.withLock { random in
                 let lifetime = Double(Int.random(in: 0...60, using: &random))
                 let mayStore = Int.random(in: 0..<4, using: &random) > 0
                 let varies = Bool.random(using: &random)
-                var headers = [
-                    HTTPHeader(name: "Cache-Control", value: mayStore ? "max-age=\(Int(lifetime))" : "no-store")
-                ]
-                if varies { headers.append(HTTPHeader(name: "Vary", value: "accept-language")) }
+                var headers = ["Cache-Control": mayStore ? "max-age=\(Int(lifetime))" : "no-store"]
+                if varies { headers["Vary"] = "accept-language" }
                 let number = sent.withLock { sent in
                     sent.append(
                         Sent(
@@ -58,7 +57,7 @@ import WebImageTestSupport
             let url = try #require(URL(string: "answering://host\(path)"))
             let request = WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
             if changes {
-                _ = try await manager.dataResponse(for: request, method: .post)
+                _ = try await manager.dataResponse(for: request.with { $0.method = .post })
                 continue
             }
             let before = sent.withLock { $0.count }
@@ -77,33 +76,5 @@ import WebImageTestSupport
             #expect(time.now.timeIntervalSince(answer.time) < answer.lifetime)
         }
         #expect(servedCount > 20, "the cache did answer")
-    }
-}
-
-/// A loader that answers each request at once.
-private final class AnsweringLoader: ImageLoader {
-    typealias Answer = (status: Int, headers: [HTTPHeader], body: Data)
-    private let answer: @Sendable (LoaderRequest) -> Answer
-    private let queue = WorkQueue(label: "answering", threadCount: 1)
-
-    init(_ answer: @escaping @Sendable (LoaderRequest) -> Answer) { self.answer = answer }
-
-    func canLoad(_ url: URL) -> Bool { url.scheme == "answering" }
-
-    func load(
-        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any LoaderTask {
-        queue.submit { [answer] in
-            let (status, headers, body) = answer(request)
-            handler(.response(LoaderResponse(url: request.url, statusCode: status, headers: headers)))
-            handler(.bytes(body))
-            handler(.finished(.success(())))
-        }
-        return Ended()
-    }
-
-    private final class Ended: LoaderTask {
-        func cancel() {}
-        func setPriority(_ priority: LoadPriority) {}
     }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+import WebImageTesting
 
 /// Each option where it acts. Those that only give another property its value are in OptionPropertyTests, those of
 /// previews in PreviewTests, those of the block list in BlockListTests.

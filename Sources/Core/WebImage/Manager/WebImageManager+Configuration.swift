@@ -65,7 +65,7 @@ extension WebImageManager {
             get { environment.connectivityTimeLimit }
             set { environment.connectivityTimeLimit = newValue }
         }
-        var environment = LoadEnvironment()
+        package var environment = LoadEnvironment()
         /// Tells whether the network is metered.
         package var network = MeteredNetwork.shared
         /// The clock for the age of stored responses. Tests can set it.
