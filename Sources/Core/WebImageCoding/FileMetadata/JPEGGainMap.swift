@@ -30,7 +30,7 @@ extension JPEGDecoder: GainMapDecoder {
 
     /// Where images behind the first one may be. Programs that change metadata often leave one of the two lists as it is, which then leads
     /// elsewhere.
-    private static func otherImages(of header: JPEGHeader, in data: RawSpan) -> [Range<Int>] {
+    static func otherImages(of header: JPEGHeader, in data: RawSpan) -> [Range<Int>] {
         indexedImages(header, in: data) + listedImages(header, in: data)
     }
 

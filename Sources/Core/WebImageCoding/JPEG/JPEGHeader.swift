@@ -136,7 +136,7 @@ struct JPEGHeader {
     }
 
     /// Moves `offset` past the next marker and returns its code, skipping stray bytes as libjpeg does.
-    private static func nextMarker(in data: RawSpan, from offset: inout Int) -> UInt8? {
+    static func nextMarker(in data: RawSpan, from offset: inout Int) -> UInt8? {
         while let byte = data.byte(at: offset) {
             offset += 1
             guard byte == 0xFF else { continue }
@@ -161,12 +161,12 @@ struct JPEGHeader {
     }
 
     /// Markers without a length: TEM, RST0 to RST7, SOI.
-    private static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
+    static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
     static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
     static let gainMapSignature: StaticString = "urn:iso:std:iso:ts:21496:-1\0"
     static let pictureIndexSignature: StaticString = "MPF\0"
     private static let startOfScan: UInt8 = 0xDA
-    private static let endOfImage: UInt8 = 0xD9
+    static let endOfImage: UInt8 = 0xD9
     /// SOF3: with Huffman codes. SOF11 has arithmetic ones.
     private static let losslessFrame: UInt8 = 0xC3
 }
