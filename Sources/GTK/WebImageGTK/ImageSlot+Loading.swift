@@ -385,7 +385,7 @@ extension ImageSlot {
 
     /// Receives what a load reports: one object, which each callback needs only a reference to.
     @MainActor private final class LoadReceiver: Sendable {
-        weak let slot: ImageSlot?
+        private(set) weak var slot: ImageSlot?
         let number: Int
         private let continuedCompletions: LockBox<[Int: CompletionHandler]>
 

@@ -107,7 +107,8 @@ enum MemoryBudget {
 
     /// A weak reference.
     @usableFromInline final class Reference: Sendable {
-        private weak let object: (any AnyObject & Sendable)?
+        // Only the initializer sets it. `weak let` needs Swift 6.3.
+        nonisolated(unsafe) private weak var object: (any AnyObject & Sendable)?
         // Most closures need nothing but the object. Others take longer to make and to release.
         private let makeValue: @Sendable (any AnyObject & Sendable) -> Value?
 

@@ -206,7 +206,9 @@ final class Download: TransferReceiver {
 final class DownloadTask: PausableTask {
     private let id: TransferID
     /// Loads keep it alive. A task that is kept after its load must not, or the network thread would not end.
-    private weak let scheduler: DownloadScheduler?
+    ///
+    /// Only the initializer sets it. `weak let` needs Swift 6.3.
+    nonisolated(unsafe) private weak var scheduler: DownloadScheduler?
 
     init(id: TransferID, scheduler: DownloadScheduler) {
         self.id = id
