@@ -60,6 +60,9 @@ extension ImageService {
         /// The keys of ``store``; by default those of the environment.
         public var storeCredential: S3Credential? = .environment
 
+        /// Where `POST /upload` stores images, which are then sources; `nil`, the default, refuses uploads. ``ImageService/take(_:_:)`` needs none.
+        public var uploads: Uploads?
+
         // MARK: Results
 
         /// The formats that clients get if their `Accept` field names them, best first; AVIF and WebP by default. Others get JPEG, PNG or
@@ -101,10 +104,30 @@ extension ImageService {
         /// The cache of results and originals that several machines share; `nil` by default. An equal result is made by one of them.
         public var shared: SharedImageCache?
 
+        // MARK: Measuring
+
+        /// Called with the time of each stage of a result that was made, or could not be made, for metrics; `nil` by default. It runs on any
+        /// thread, and must not block.
+        public var didMeasure: (@Sendable (_ stage: Stage, _ time: Duration) -> Void)?
+
         /// Creates a configuration with the defaults.
         public init() {}
 
         var now: @Sendable () -> Date = { Date() }
+    }
+
+    /// A part of the work for a result.
+    public enum Stage: String, Sendable, CaseIterable {
+        /// Waiting for a place, and for a thread.
+        case queue
+        /// Loading the source, from its server or from a cache.
+        case fetch
+        /// Reading the source's properties and pixels, in a decoder process where one is used.
+        case decode
+        /// Resizing, cropping and everything else that changes pixels.
+        case process
+        /// Writing the file, in all formats and qualities that are tried.
+        case encode
     }
 
     /// A bound on what compression may change, in lossy formats for which the path names no quality.

@@ -33,6 +33,8 @@ public final class ImageService: Sendable {
     private let fallbackID: String
     let maker: ResultMaker
     let presets: Presets
+    /// `nil` if the service takes no uploads over HTTP.
+    let intake: UploadIntake?
     /// Shared by results and uploads.
     var places: WorkPlaces { results.places }
     /// For uploads that arrive: as many as can be made and wait. More are refused at once.
@@ -56,6 +58,8 @@ public final class ImageService: Sendable {
         public var memoryHits = 0, diskHits = 0, sharedHits = 0
         /// Results that were made, and requests that waited for one that another request had made.
         public var made = 0, joined = 0
+        /// Uploads that were stored.
+        public var uploads = 0
         /// Requests that were refused because too much waited.
         public var overloads = 0
         /// Results that are made now, and those that wait.
@@ -76,7 +80,8 @@ public final class ImageService: Sendable {
 
     /// Creates a service. It loads nothing before the first request.
     ///
-    /// - Throws: ``WebImage/WebImageError/custom(id:message:)`` with the id `service-preset` for a preset that cannot be read.
+    /// - Throws: ``WebImage/WebImageError/custom(id:message:)`` with the id `service-preset` for a preset that cannot be read, and `service-uploads` for
+    ///   uploads that could not be stored or served.
     public init(_ configuration: Configuration = Configuration()) throws(WebImageError) {
         self.configuration = configuration
         let presets = Presets(configuration.presets, isOnlySource: configuration.allowsOnlyPresets)
@@ -100,6 +105,7 @@ public final class ImageService: Sendable {
             sources: sources, baseURL: configuration.baseURL, hasFileNames: configuration.hasFileNames,
             offeredFormats: configuration.offeredFormats,
             usesClientHints: configuration.usesClientHints, options: options)
+        intake = try Self.intake(configuration, reader, presets)
         let maker = Self.maker(configuration, sources)
         self.maker = maker
         let limits = configuration.limits
@@ -115,7 +121,8 @@ public final class ImageService: Sendable {
                 placeCount: limits.workCount, queueLength: limits.queueLength,
                 isolation: configuration.images.isolatedDecoding),
             lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0), work: work,
-            now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
+            now: configuration.now, didMeasure: configuration.didMeasure, settings: { maker.settings(of: $0) },
+            make: { await maker.result(of: $0, $1) })
     }
 
     private static func maker(_ configuration: Configuration, _ sources: SourcePolicy) -> ResultMaker {
@@ -258,13 +265,21 @@ public final class ImageService: Sendable {
         return answer
     }
 
-    private func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {
+    /// Returns the answer to a request that is refused, and counts it.
+    func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {
         totals.withLock { totals in
             totals.requests += 1
             totals.refusals += 1
             if refusal == .overloaded { totals.overloads += 1 }
         }
         return refusal.answer(hasBody: request.method != "HEAD")
+    }
+
+    func noteUpload() {
+        totals.withLock { totals in
+            totals.requests += 1
+            totals.uploads += 1
+        }
     }
 
     private func count(_ origin: ResultStore.Origin) {

@@ -25,6 +25,13 @@ extension ImageService {
     public func take<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: sending Pieces, _ policy: UploadPolicy = UploadPolicy()
     ) async throws(UploadRejection) -> Upload {
+        try await take(pieces, policy) { policy.claimedType }
+    }
+
+    /// - Parameter claim: returns the type that the client has stated, which may arrive with the first bytes.
+    func take<Pieces: AsyncSequence<Data, any Error>>(
+        _ pieces: sending Pieces, _ policy: UploadPolicy, claim: @escaping @Sendable () -> String?
+    ) async throws(UploadRejection) -> Upload {
         do throws(Refusal) { try work.beginRequest() } catch { throw UploadRejection(error) }
         defer { work.end() }
         let recipes = try recipes(of: policy)
@@ -34,7 +41,7 @@ extension ImageService {
         let arrived = try await withinTime(limits.transferTime, else: .slowUpload) {
             [policy] () throws(UploadRejection) -> ArrivedBytes in
             try await self.inPlace(of: self.uploads) { () throws(UploadRejection) -> ArrivedBytes in
-                try await self.read(pieces, policy)
+                try await self.read(pieces, policy, claim)
             }
         }
         return try await withinTime(limits.time, else: .timedOut) {
@@ -98,7 +105,7 @@ extension ImageService {
         do throws(UploadRejection) { return .success(try await body()) } catch { return .failure(error) }
     }
 
-    private func recipes(of policy: UploadPolicy) throws(UploadRejection) -> [String: Recipe] {
+    func recipes(of policy: UploadPolicy) throws(UploadRejection) -> [String: Recipe] {
         var recipes: [String: Recipe] = [:]
         for (name, options) in policy.results {
             do throws(Refusal) {
@@ -114,7 +121,7 @@ extension ImageService {
 
     /// Reads all pieces, unless the first bytes show that the rest is of no use.
     private func read<Pieces: AsyncSequence<Data, any Error>>(
-        _ pieces: Pieces, _ policy: UploadPolicy
+        _ pieces: Pieces, _ policy: UploadPolicy, _ claim: @Sendable () -> String?
     ) async throws(UploadRejection) -> ArrivedBytes {
         var (arrived, isChecked) = (ArrivedBytes(uploadBytes), false)
         do {
@@ -124,7 +131,7 @@ extension ImageService {
                 }
                 try arrived.append(piece)
                 if !isChecked, arrived.data.count >= 4096 {
-                    try policy.check(arrived.data)
+                    try policy.check(arrived.data, claim())
                     isChecked = true
                 }
             }
@@ -135,14 +142,14 @@ extension ImageService {
         }
         // A stream whose task is cancelled ends like a complete one.
         if Task.isCancelled { throw .interrupted }
-        try policy.check(arrived.data)
+        try policy.check(arrived.data, claim())
         return arrived
     }
 }
 
 extension UploadPolicy {
     /// Checks the format that the bytes begin with.
-    fileprivate func check(_ data: Data) throws(UploadRejection) {
+    fileprivate func check(_ data: Data, _ claimedType: String?) throws(UploadRejection) {
         guard let format = ImageFormat(signatureOf: data), formats.contains(format) else {
             throw .notAccepted(format: ImageFormat(signatureOf: data))
         }
@@ -170,6 +177,10 @@ private struct UploadWork {
     private static let keptFormats: Set<ImageFormat> = [.webp, .avif, .gif]
 
     func upload(_ recipes: [String: Recipe], _ policy: UploadPolicy) throws(UploadRejection) -> Upload {
+        if !policy.allowsTrailingBytes, let format = ImageFormat(signatureOf: data) {
+            let count = TrailingBytes.count(in: data, format)
+            guard count == 0 else { throw .trailingBytes(count: count) }
+        }
         do throws(WebImageError) {
             let (info, fields, image) = try description()
             var files: [String: Upload.File] = [:]
@@ -182,7 +193,9 @@ private struct UploadWork {
                         reason: .tooLong(byteCount: file.data.count, limit: maker.limits.resultByteCount))
                 }
                 files[name] = Upload.File(
-                    data: file.data, contentType: file.contentType, fileExtension: file.fileExtension)
+                    data: file.data, contentType: file.contentType, fileExtension: file.fileExtension,
+                    size: (try? maker.codecs.info(
+                        of: file.data, limits: maker.limits.decoding, cancellation: cancellation))?.size)
             }
             return Upload(
                 format: info.format, size: info.size, frameCount: info.frameCount, dateTaken: fields?.date?.description,

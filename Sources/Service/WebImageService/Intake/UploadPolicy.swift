@@ -18,6 +18,10 @@ public struct UploadPolicy: Sendable {
     public var byteLimit = 20 << 20
     /// The media type that the client has stated, such as `image/jpeg`. A file of another type is refused. `nil`, the default, is any.
     public var claimedType: String?
+    /// Whether bytes behind the image are accepted, in the formats that say where it ends: JPEG, PNG, GIF, WebP, AVIF and HEIC; `false` by default.
+    /// Another file may be there, such as an archive, and the film of a phone's motion photo is. New files are without them in any case, those of
+    /// `raw:1` are not.
+    public var allowsTrailingBytes = false
 
     /// Creates a policy.
     ///
@@ -35,6 +39,8 @@ public struct Upload: Sendable {
         public let contentType: String
         /// The usual extension without its dot, such as `webp`.
         public let fileExtension: String
+        /// Its size in pixels, upright; `nil` for a format that can be written, but not read.
+        public let size: PixelSize?
     }
 
     /// The format of the upload, from its bytes.
@@ -65,6 +71,8 @@ public enum UploadRejection: Error, Sendable, Equatable {
     case notAccepted(format: ImageFormat?)
     /// It is in another format than the client has stated.
     case otherType(claimed: String, actual: String)
+    /// So many bytes are behind its image, which ``UploadPolicy/allowsTrailingBytes`` does not allow.
+    case trailingBytes(count: Int)
     /// It cannot be decoded, exceeds a limit, or its results cannot be made. The status suits an HTTP answer.
     case refused(status: Int, reason: String)
     /// The client has stopped sending, or the task was cancelled.

@@ -23,6 +23,8 @@ struct ResultMaker: Sendable {
     /// Which sources redirects may lead to.
     let sources: SourcePolicy
     let now: @Sendable () -> Date
+    /// Of the result that is being made; `nil` if nothing measures.
+    var times: StageTimes?
 
     /// The bytes of a source, and what its server says about them.
     struct Source: Sendable {
@@ -46,18 +48,31 @@ struct ResultMaker: Sendable {
         return parts.joined(separator: " ")
     }
 
-    func result(of order: Order) async -> ResultStore.Outcome {
+    func result(of order: Order, _ times: StageTimes) async -> ResultStore.Outcome {
+        var maker = self
+        maker.times = times
+        return await maker.result(of: order)
+    }
+
+    private func result(of order: Order) async -> ResultStore.Outcome {
         if let file = order.file { return await result(of: order, from: Source(data: file)) }
+        let start = ContinuousClock.now
+        let source: Source
         do throws(WebImageError) {
-            return await result(of: order, from: try await source(at: order.url))
+            source = try await self.source(at: order.url)
+            times?.add(.fetch, since: start)
         } catch {
+            times?.add(.fetch, since: start)
             return .failure(Refusal(error))
         }
+        return await result(of: order, from: source)
     }
 
     func result(of order: Order, from source: Source) async -> ResultStore.Outcome {
+        let arrival = ContinuousClock.now
         let outcome = await DecodingQueue.run(priority: .normal) { cancellation in
-            Result { () throws(Refusal) in try stored(order, source, cancellation) }
+            times?.add(.queue, since: arrival)
+            return Result { () throws(Refusal) in try stored(order, source, cancellation) }
         }
         guard let outcome else { return .failure(.abandoned) }
         if case .success = outcome { for judgment in source.judgments { judgment.accept() } }
@@ -111,6 +126,12 @@ struct ResultMaker: Sendable {
 
     // MARK: Making, on a decoding thread
 
+    private func measured<Value>(
+        _ stage: ImageService.Stage, _ body: () throws(WebImageError) -> Value
+    ) throws(WebImageError) -> Value {
+        if let times { try times.measure(stage, body) } else { try body() }
+    }
+
     private func stored(
         _ order: Order, _ source: Source, _ cancellation: Cancellation
     ) throws(Refusal) -> StoredResult {
@@ -158,16 +179,20 @@ struct ResultMaker: Sendable {
         _ order: Order, _ source: Source, _ cancellation: Cancellation
     ) throws(Refusal) -> File {
         do throws(WebImageError) {
-            let info = try info(of: source.data, cancellation)
+            let info = try measured(.decode) { () throws(WebImageError) in
+                try self.info(of: source.data, cancellation)
+            }
             guard let description = order.key.info else {
                 if info.frameCount > 1, let limit = order.recipe.limits.framePixelCount, info.size.pixelCount > limit {
                     throw .limitExceeded(reason: .pixels(size: info.size, limit: limit))
                 }
                 return try file(order.recipe, order.formats, source.data, info, cancellation)
             }
-            return File(
-                json: try description.json(
-                    of: source.data, info, codecs, limits: limits.decoding, cancellation: cancellation))
+            let json = try measured(.decode) { () throws(WebImageError) in
+                try description.json(
+                    of: source.data, info, codecs, limits: limits.decoding, cancellation: cancellation)
+            }
+            return File(json: json)
         } catch {
             switch error {
             case .unrecognizedFormat, .decoding: for judgment in source.judgments { judgment.reject() }
@@ -196,7 +221,7 @@ struct ResultMaker: Sendable {
             maker: self, recipe: recipe, image: image,
             gainMap: mayHaveGainMap ? try gainMap(of: data, info, for: image, geometry, cancellation) : nil,
             metadata: try metadata(recipe, data, cancellation), cancellation: cancellation)
-        return try encoding.file(candidates, info.format)
+        return try measured(.encode) { () throws(WebImageError) in try encoding.file(candidates, info.format) }
     }
 
     /// Returns the metadata that the result keeps.
@@ -246,13 +271,16 @@ struct ResultMaker: Sendable {
                 options.thumbnail = Thumbnail(.pixels(width: target.width, height: target.height), mode: .stretch)
             }
         }
-        var image = try codecs.decode(data, options: options)
+        var image = try measured(.decode) { () throws(WebImageError) in try codecs.decode(data, options: options) }
         if let trim = recipe.trim {
-            image = try image.processed(
-                by: [
-                    .trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry, matte: Self.trimMatte)
-                ], tracking: &shown,
-                cancellation: cancellation)
+            image = try measured(.process) { () throws(WebImageError) in
+                try image.processed(
+                    by: [
+                        .trim(
+                            tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry, matte: Self.trimMatte
+                        )
+                    ], tracking: &shown, cancellation: cancellation)
+            }
             size = image.pixels.size
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
             try check(geometry, frameCount: frameCount)
@@ -263,7 +291,9 @@ struct ResultMaker: Sendable {
         let steps = try RecipeSteps(
             recipe, geometry, turn: turn, source: turn.applied(to: size),
             decoded: turn.applied(to: image.pixels.size), mark: mark, cancellation: cancellation)
-        image = try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
+        image = try measured(.process) { () throws(WebImageError) in
+            try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
+        }
         return (image, shown)
     }
 

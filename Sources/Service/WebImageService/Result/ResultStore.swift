@@ -10,7 +10,8 @@ internal import WebImageShared
 ///                            └─ none free ─► shared store ─► found
 final class ResultStore: Sendable {
     typealias Outcome = Result<StoredResult, Refusal>
-    typealias Maker = @Sendable (Order) async -> Outcome
+    typealias Maker = @Sendable (Order, StageTimes) async -> Outcome
+    typealias Measurer = @Sendable (_ stage: ImageService.Stage, _ time: Duration) -> Void
 
     /// Where a result came from.
     enum Origin: String, Sendable {
@@ -39,6 +40,7 @@ final class ResultStore: Sendable {
     private let lookUps: WorkPlaces
     private let work: WorkInProgress
     private let make: Maker
+    private let didMeasure: Measurer?
     private let now: @Sendable () -> Date
     /// Returns the parts of the service's configuration that a result depends on, as text.
     private let settings: @Sendable (Order.Key) -> String
@@ -56,11 +58,11 @@ final class ResultStore: Sendable {
 
     init(
         memory: MemoryCache<Order.Key, StoredResult>, disk: DiskCache?, shared: SharedImageCache?, places: WorkPlaces,
-        lookUps: WorkPlaces, work: WorkInProgress, now: @escaping @Sendable () -> Date,
+        lookUps: WorkPlaces, work: WorkInProgress, now: @escaping @Sendable () -> Date, didMeasure: Measurer?,
         settings: @escaping @Sendable (Order.Key) -> String, make: @escaping Maker
     ) {
         (self.memory, self.disk, self.shared, self.places, self.lookUps) = (memory, disk, shared, places, lookUps)
-        (self.work, self.now, self.settings, self.make) = (work, now, settings, make)
+        (self.work, self.now, self.didMeasure, self.settings, self.make) = (work, now, didMeasure, settings, make)
     }
 
     /// Returns what memory has, without waiting.
@@ -131,7 +133,11 @@ final class ResultStore: Sendable {
                 return Answer(.success(result), .shared)
             }
             // A machine that promises a result has a place for it, so that others do not wait for a queue.
-            let answer = try await places.run { await foundOrMade(order, name, replacing: stale) }
+            let (times, arrival) = (StageTimes(), ContinuousClock.now)
+            let answer = try await places.run {
+                times.add(.queue, since: arrival)
+                return await foundOrMade(order, name, replacing: stale, times)
+            }
             return answer ?? Answer(.failure(.abandoned))
         } catch {
             return Answer(.failure(error))
@@ -142,7 +148,7 @@ final class ResultStore: Sendable {
     ///
     /// - Parameter stale: a result that has expired.
     private func foundOrMade(
-        _ order: Order, _ name: ImageCacheKey, replacing stale: StoredResult?
+        _ order: Order, _ name: ImageCacheKey, replacing stale: StoredResult?, _ times: StageTimes
     ) async -> Answer {
         var lease: ValueLease?
         switch await shared?.reserve(name, patience: .seconds(5)) {
@@ -151,7 +157,8 @@ final class ResultStore: Sendable {
         case .reserved(let reserved): lease = reserved
         case .unavailable, nil: break
         }
-        var outcome = await make(order)
+        var outcome = await make(order, times)
+        if let didMeasure { times.forEach(didMeasure) }
         if case .success(let result) = outcome, let stale, stale.head.tag == result.head.tag {
             outcome = .success(StoredResult(result, madeAt: stale.head.modified))
         }

@@ -77,13 +77,7 @@ final class S3SourceLoader: ImageLoader {
     /// Returns the client of a bucket; `nil` for a name that none can have.
     private func client(for bucket: String) -> S3Client? {
         if let client = clients.withLock({ $0[bucket] }) { return client }
-        guard var place = try? S3Location("s3://\(bucket)") else { return nil }
-        (place.endpoint, place.region, place.style) = (location.endpoint, location.region, location.style)
-        var configuration = SharedImageCache.Configuration(location: place, credential: credential)
-        configuration.budget.connect = .seconds(5)
-        configuration.budget.firstByte = .seconds(10)
-        configuration.budget.bytesPerSecond = 64 << 10
-        let client = S3Client(configuration)
+        guard let client = Self.client(for: bucket, in: location, credential: credential) else { return nil }
         return clients.withLock { clients in
             if let other = clients[bucket] { return other }
             // Requests in flight keep their clients.
@@ -91,5 +85,16 @@ final class S3SourceLoader: ImageLoader {
             clients[bucket] = client
             return client
         }
+    }
+
+    /// Returns a new client of a bucket in the store of a location; `nil` for a name that none can have.
+    static func client(for bucket: String, in store: S3Location, credential: S3Credential?) -> S3Client? {
+        guard var place = try? S3Location("s3://\(bucket)") else { return nil }
+        (place.endpoint, place.region, place.style) = (store.endpoint, store.region, store.style)
+        var configuration = SharedImageCache.Configuration(location: place, credential: credential)
+        configuration.budget.connect = .seconds(5)
+        configuration.budget.firstByte = .seconds(10)
+        configuration.budget.bytesPerSecond = 64 << 10
+        return S3Client(configuration)
     }
 }
