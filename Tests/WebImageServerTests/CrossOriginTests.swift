@@ -30,6 +30,14 @@ struct CrossOriginTests {
         }
     }
 
+    @Test func scriptsMaySendImagesIfUploadsAreTaken() async throws {
+        let directory = try TemporaryDirectory()
+        let found = try await heads(
+            ["--allow-origin=*", "--local-root", directory.path, "--upload-to=local:///uploads"], ["OPTIONS /upload"])
+        #expect(found[0].contains("\r\nAccess-Control-Allow-Methods: GET, HEAD, POST, OPTIONS\r\n"), "\(found)")
+        #expect(found[0].contains("\r\nAccess-Control-Allow-Headers: Authorization, Content-Type\r\n"), "\(found)")
+    }
+
     @Test func withoutAnOriginNothingIsAllowed() async throws {
         for (head, status) in zip(try await heads([], Self.requests), [405, 200, 400, 405]) {
             #expect(head.hasPrefix("HTTP/1.1 \(status) ") && !head.contains("Access-Control"), "\(head)")

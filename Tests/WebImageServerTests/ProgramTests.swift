@@ -118,7 +118,7 @@ struct ProgramTests {
         client.send("GET /_/w:1/plain/\(stalled) HTTP/1.1\r\nHost: a\r\n\r\n")
         while !Task.isCancelled {
             let metrics = String(decoding: try await LoopbackRequest.get("/metrics", port: port).body, as: UTF8.self)
-            if metrics.contains("webimage_running 1\n") { break }
+            if metrics.contains("webimage_results_running 1\n") { break }
         }
         async let stopped = server.stop()
         let answer = await client.read()

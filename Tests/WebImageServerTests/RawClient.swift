@@ -39,8 +39,11 @@ final class RawClient: Sendable {
     deinit { _ = Glibc.close(descriptor) }
 
     @discardableResult
-    func send(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
+    func send(_ text: String) -> Bool { send(Data(text.utf8)) }
+
+    @discardableResult
+    func send(_ data: Data) -> Bool {
+        let bytes = Array(data)
         return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 

@@ -11,7 +11,8 @@ struct ServerFixture {
     let exchanges: AsyncStream<HTTPExchange>
 
     init(
-        _ place: String = "127.0.0.1:0", _ change: (inout HTTPServer.Limits) -> Void = { _ in },
+        _ place: String = "127.0.0.1:0", takesBodies: Bool = false,
+        _ change: (inout HTTPServer.Limits) -> Void = { _ in },
         answer: (@Sendable (HTTPExchange) -> ServiceAnswer?)? = nil
     ) throws {
         var limits = HTTPServer.Limits()
@@ -22,6 +23,8 @@ struct ServerFixture {
         exchanges = stream
         let server = HTTPServer(sockets: [socket], limits: limits) { exchange in
             if let answer = answer?(exchange) { exchange.send(answer, closes: false) } else { sink.yield(exchange) }
+        } takesBody: { _ in
+            takesBodies
         } onEnd: { _, _ in
         }
         self.server = try #require(server)

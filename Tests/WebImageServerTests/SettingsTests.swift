@@ -35,6 +35,8 @@ struct SettingsTests {
         "base-url": ("https://a/", nil),
         "local-root": ("/tmp", nil), "s3": ("true", "x"), "s3-endpoint": ("https://a", nil), "s3-region": ("r", nil),
         "allow-loopback": ("true", "x"), "allow-private": ("true", "x"), "allow-link-local": ("true", "x"),
+        "upload-to": ("local:///a", nil), "upload-options": ("raw:1", nil), "upload-url-options": ("w:1", nil),
+        "upload-formats": ("jpg,png", "exe"), "upload-max-size": ("1M", "0"), "upload-trailing-bytes": ("true", "x"),
         "download-timeout": ("5", "x"), "auto-avif": ("false", "x"), "auto-webp": ("false", "x"),
         "auto-jxl": ("true", "x"),
         "autoquality-method": ("dssim", "ml"), "autoquality-target": ("0.01", "2"),
@@ -222,6 +224,20 @@ struct SettingsTests {
                 "IMGPROXY_NOPE is ignored: there is no such setting",
                 "WEBIMAGE_NOPE is ignored: there is no such setting",
             ])
+    }
+
+    @Test func uploadsAreOffUnlessTheyHaveAPlace() throws {
+        #expect(try settings(["--unsigned", "--upload-max-size=1M"]).settings.configuration().uploads == nil)
+        let found = try settings([
+            "--unsigned", "--upload-to=local:///a", "--upload-options=raw:1", "--upload-formats=png,jpg",
+            "--upload-max-size=1M", "--download-timeout=7",
+        ]).settings
+        let uploads = try #require(found.configuration().uploads)
+        #expect(uploads.destination == "local:///a" && uploads.policy.results.map(\.value) == ["raw:1"])
+        #expect(uploads.policy.formats == [.png, .jpeg] && uploads.policy.byteLimit == 1 << 20)
+        #expect(uploads.urlOptions == nil && !uploads.policy.allowsTrailingBytes)
+        // The server closes what the service has given up.
+        #expect(found.serverLimits.bodyByteCount == 2 << 20 && found.serverLimits.times.body == .seconds(12))
     }
 
     @Test func redirectsHaveALimit() throws {

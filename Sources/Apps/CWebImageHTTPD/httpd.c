@@ -37,7 +37,8 @@ struct cwi_request {
     char *method;
     cwi_field *fields;
     size_t field_count, field_capacity;
-    bool is_known, is_invalid;
+    // Whether its head was read, and all of it; whether a body belongs to it.
+    bool is_known, is_complete, takes_body, is_invalid;
     uint64_t connection_number;
     struct MHD_Connection *connection;
 
@@ -47,7 +48,11 @@ struct cwi_request {
     unsigned int status;
     uint64_t body_byte_count;
     bool is_answered, is_suspended;
+    // Whether its body is not read for now, and whether the program has asked for more since the last piece.
+    bool is_paused, reads_on;
 };
+
+void cwi_request_retain(cwi_request *request) { atomic_fetch_add(&request->reference_count, 1); }
 
 void cwi_request_release(cwi_request *request) {
     if (atomic_fetch_sub(&request->reference_count, 1) != 1) return;
@@ -67,6 +72,7 @@ const char *cwi_request_method(const cwi_request *request) { return request->met
 const char *cwi_request_target(const cwi_request *request) { return request->target; }
 size_t cwi_request_field_count(const cwi_request *request) { return request->field_count; }
 cwi_field cwi_request_field(const cwi_request *request, size_t index) { return request->fields[index]; }
+bool cwi_request_takes_body(const cwi_request *request) { return request->takes_body; }
 
 // Called with the target as it came, before anything else of a request.
 static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
@@ -110,6 +116,34 @@ static bool has_body(const cwi_request *request) {
     return false;
 }
 
+// Whether a body has one length, or arrives in chunks.
+static bool has_one_length(const cwi_request *request) {
+    unsigned int length_count = 0, coding_count = 0;
+    for (size_t i = 0; i < request->field_count; i++) {
+        const char *value = request->fields[i].value;
+        if (strcasecmp(request->fields[i].name, "Content-Length") == 0) {
+            length_count++;
+            if (!*value || value[strspn(value, "0123456789")]) return false;
+        } else if (strcasecmp(request->fields[i].name, "Transfer-Encoding") == 0) {
+            coding_count++;
+            if (strcasecmp(value, "chunked") != 0) return false;
+        }
+    }
+    return length_count + coding_count <= 1;
+}
+
+// Whether the rest of a body is read even if its answer is there. A client that is still sending when its connection is closed may not see the
+// answer; one that waits before it sends does.
+static bool is_read_to_its_end(const cwi_request *request) {
+    for (size_t i = 0; i < request->field_count; i++) {
+        if (strcasecmp(request->fields[i].name, "Expect") == 0) return false;
+        if (strcasecmp(request->fields[i].name, "Content-Length") == 0 &&
+            strtoull(request->fields[i].value, NULL, 10) > 1 << 20)
+            return false;
+    }
+    return true;
+}
+
 static uint64_t *number(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
@@ -124,7 +158,7 @@ static enum MHD_Result queue_locked(cwi_httpd *server, cwi_request *request) {
 
 static enum MHD_Result refuse(
     cwi_httpd *server, cwi_request *request, struct MHD_Connection *connection, unsigned int status, const char *text) {
-    atomic_fetch_add(&request->reference_count, 1);
+    cwi_request_retain(request);
     server->callbacks.refused(server->callbacks.context, request->connection_number, request, status, text);
     struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
     if (!response) return MHD_NO;
@@ -136,11 +170,56 @@ static enum MHD_Result refuse(
     return result;
 }
 
+// Hands a request over, whose answer may be there afterwards.
+static void receive(cwi_httpd *server, cwi_request *request) {
+    cwi_request_retain(request);
+    server->callbacks.received(server->callbacks.context, request->connection_number, request);
+}
+
+// Queues the answer if it is there.
+static enum MHD_Result queue_if_answered(cwi_httpd *server, cwi_request *request) {
+    pthread_mutex_lock(&request->lock);
+    enum MHD_Result result = MHD_YES;
+    if (request->is_answered) result = request->response ? queue_locked(server, request) : MHD_NO;
+    pthread_mutex_unlock(&request->lock);
+    return result;
+}
+
+static enum MHD_Result take_piece(
+    cwi_httpd *server, cwi_request *request, struct MHD_Connection *connection, const char *bytes, size_t count) {
+    pthread_mutex_lock(&request->lock);
+    request->reads_on = false;
+    pthread_mutex_unlock(&request->lock);
+    cwi_body_step step = server->callbacks.piece(server->callbacks.context, request->connection_number, bytes, count);
+    if (step == CWI_BODY_CLOSE) return MHD_NO;
+    pthread_mutex_lock(&request->lock);
+    // Chunks that have arrived with this one are read nevertheless.
+    if (step == CWI_BODY_WAIT && !request->reads_on && !request->is_paused && !request->is_answered) {
+        request->is_paused = true;
+        MHD_suspend_connection(connection);
+    }
+    pthread_mutex_unlock(&request->lock);
+    return MHD_YES;
+}
+
+static void resume_if_paused(cwi_request *request) {
+    if (!request->is_paused) return;
+    request->is_paused = false;
+    MHD_resume_connection(request->connection);
+}
+
+void cwi_request_read_on(cwi_request *request) {
+    pthread_mutex_lock(&request->lock);
+    request->reads_on = true;
+    resume_if_paused(request);
+    pthread_mutex_unlock(&request->lock);
+}
+
 // Called when the head is there, for each piece of a body, at the end of a request, and after it was resumed.
 static enum MHD_Result handle(
     void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
     const char *upload, size_t *upload_size, void **state) {
-    (void)url, (void)upload;
+    (void)url;
     cwi_httpd *server = context;
     cwi_request *request = *state;
     if (!request || !request->target) return MHD_NO;
@@ -154,6 +233,13 @@ static enum MHD_Result handle(
         cwi_request_line line = {method, request->target_place, strlen(request->target), version};
         if (!cwi_head_is_valid(connection, request->target, line))
             return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "The head is not valid in HTTP/1.1.\n");
+        if (strcmp(method, "POST") == 0 && server->callbacks.takes_body(server->callbacks.context, request->target)) {
+            if (!has_one_length(request))
+                return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "The length of the body is not valid.\n");
+            request->takes_body = true;
+            receive(server, request);
+            return is_read_to_its_end(request) ? MHD_YES : queue_if_answered(server, request);
+        }
         // What has a body is no request for an image, and two lengths of one body are an attack.
         if (has_body(request))
             return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
@@ -164,15 +250,17 @@ static enum MHD_Result handle(
         return MHD_YES;
     }
     if (*upload_size) {
+        size_t count = *upload_size;
         *upload_size = 0;
-        return MHD_YES;
+        return request->takes_body ? take_piece(server, request, connection, upload, count) : MHD_YES;
     }
-    pthread_mutex_lock(&request->lock);
-    bool is_resumed = request->is_suspended || request->is_answered;
-    pthread_mutex_unlock(&request->lock);
-    if (!is_resumed) {
-        atomic_fetch_add(&request->reference_count, 1);
-        server->callbacks.received(server->callbacks.context, request->connection_number, request);
+    if (!request->is_complete) {
+        request->is_complete = true;
+        if (request->takes_body) {
+            server->callbacks.body_ended(server->callbacks.context, request->connection_number);
+        } else {
+            receive(server, request);
+        }
     }
     pthread_mutex_lock(&request->lock);
     enum MHD_Result result = MHD_YES;
@@ -241,6 +329,7 @@ void cwi_request_answer(
         request->status = status;
         request->body_byte_count = byte_count;
         if (request->is_suspended) MHD_resume_connection(request->connection);
+        resume_if_paused(request);
     }
     pthread_mutex_unlock(&request->lock);
 }

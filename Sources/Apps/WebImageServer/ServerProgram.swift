@@ -40,22 +40,25 @@ enum ServerProgram {
         try reader.read(options: options, environment: environment)
         reader.warnings.forEach(complain)
         let settings = reader.settings
-        let configuration = try settings.configuration()
+        var configuration = try settings.configuration()
         try checkIsolation(configuration)
+        let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
+        configuration.didMeasure = { metrics.note($0, seconds: $1 / .seconds(1)) }
         let service = try ImageService(configuration)
 
-        let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
         let stop = StopMark()
         let bearer = BearerCheck(secret: settings.secret)
         let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { stop.isSet }
-        let answers = ServerAnswers(
-            service: service, pages: pages, crossOrigin: CrossOrigin(origin: settings.allowedOrigin), stop: stop)
+        let crossOrigin = CrossOrigin(origin: settings.allowedOrigin, takesUploads: configuration.uploads != nil)
+        let answers = ServerAnswers(service: service, pages: pages, crossOrigin: crossOrigin, stop: stop)
         var sockets = ListeningSocket.inherited(environment)
         if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
-        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
+        let server = HTTPServer(sockets: sockets, limits: settings.serverLimits) { exchange in
             answers.begin(exchange)
+        } takesBody: { target in
+            service.isUpload(ServiceRequest(method: "POST", target: target))
         } onAnswer: { exchange, answer in
             metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
         } onEnd: { exchange, isSent in
@@ -114,6 +117,11 @@ private struct ServerAnswers: Sendable {
         }
         if let answer = crossOrigin.answer(to: exchange.request) { return send(answer) }
         if let answer = pages.answer(to: exchange.request) { return send(answer) }
+        if let body = exchange.body {
+            if let answer = service.refusal(ofUpload: exchange.request) { return send(answer) }
+            let task = Task { send(await service.answer(toUpload: exchange.request, body: body)) }
+            return exchange.onLeave { task.cancel() }
+        }
         switch service.begin(exchange.request) {
         case .answer(let answer): send(answer)
         case .pending(let pending):

@@ -19,13 +19,28 @@ typedef struct {
     const char *value;
 } cwi_field;
 
+// What follows a piece of a body.
+typedef enum {
+    CWI_BODY_GO_ON,
+    // No more is read before cwi_request_read_on.
+    CWI_BODY_WAIT,
+    // The connection is closed.
+    CWI_BODY_CLOSE
+} cwi_body_step;
+
 typedef struct {
     void *context;
     // A client has connected, or left. The descriptor is valid between both.
     void (*opened)(void *context, uint64_t connection, int descriptor);
     void (*closed)(void *context, uint64_t connection);
-    // A request is complete. The program gets a reference.
+    // Whether a POST with this target may have a body. One that may is `received` with its head.
+    bool (*takes_body)(void *context, const char *target);
+    // A request is complete, but for its body if it may have one. The program gets a reference.
     void (*received)(void *context, uint64_t connection, cwi_request *request);
+    // A piece of a body, and its end. An answer waits for the end. One within the call of `received` does not if the body is long, or if the client
+    // waits with it.
+    cwi_body_step (*piece)(void *context, uint64_t connection, const void *bytes, size_t count);
+    void (*body_ended)(void *context, uint64_t connection);
     // A request was refused by this side, with a text. The program gets a reference, and does not answer.
     void (*refused)(void *context, uint64_t connection, cwi_request *request, unsigned int status, const char *text);
     // libmicrohttpd has refused what it could not read as a request: a head that is too long or invalid. It does not tell which.
@@ -64,6 +79,7 @@ const char *cwi_request_method(const cwi_request *request);
 const char *cwi_request_target(const cwi_request *request);
 size_t cwi_request_field_count(const cwi_request *request);
 cwi_field cwi_request_field(const cwi_request *request, size_t index);
+bool cwi_request_takes_body(const cwi_request *request);
 
 // Reads a body while it is sent, from any thread: exactly `count` bytes, or the connection ends. `release` is called once.
 typedef struct {
@@ -78,7 +94,12 @@ void cwi_request_answer(
     cwi_request *request, unsigned int status, const cwi_field *fields, size_t field_count, const void *body, size_t byte_count,
     const cwi_reader *reader, uint64_t length, bool closes);
 
+// Another reference.
+void cwi_request_retain(cwi_request *request);
 void cwi_request_release(cwi_request *request);
+
+// Reads on after CWI_BODY_WAIT, from any thread.
+void cwi_request_read_on(cwi_request *request);
 
 // A watch tells which clients have left, of connections that nothing is read from. Glibc's module for Swift has no epoll.
 

@@ -6,8 +6,8 @@ internal import WebImageService
 
 /// The connections of a server, each with the time at which its phase must have ended.
 ///
-///     head ─► working ─► sending ─┬─► idle ─► working
-///                                 └─► closed
+///     head ─► body? ─► working ─► sending ─┬─► idle ─► body? ─► working
+///                                          └─► closed
 ///
 /// A slow or silent client loses its connection. One that leaves while an answer is being made ends the work.
 final class ConnectionTable: Sendable {
@@ -15,6 +15,8 @@ final class ConnectionTable: Sendable {
     struct Times: Sendable {
         /// From the connection to the end of the first head.
         var head = Duration.seconds(10)
+        /// From the head of a request to the end of its body.
+        var body = Duration.seconds(30)
         /// From an answer to the end of the next head; 0 ends connections after an answer.
         var idle = Duration.seconds(30)
         /// For sending an answer, besides the time that its bytes take at the rate.
@@ -22,7 +24,7 @@ final class ConnectionTable: Sendable {
         var bytesPerSecond = 16 << 10
     }
 
-    private enum Phase { case head, working, sending, idle }
+    private enum Phase { case head, body, working, sending, idle }
 
     private struct Connection {
         let descriptor: Int32
@@ -96,8 +98,20 @@ final class ConnectionTable: Sendable {
         state.withLock { state in
             state.connections[exchange.connection]?.exchange = exchange
             guard !state.isClosed else { return false }
-            state.connections[exchange.connection]?.phase = .working
+            state.connections[exchange.connection]?.phase = exchange.body == nil ? .working : .body
+            if exchange.body != nil { state.connections[exchange.connection]?.deadline = .now + times.body }
             return true
+        }
+    }
+
+    /// Returns the exchange of a connection, until its answer was sent.
+    func exchange(of number: UInt64) -> HTTPExchange? { state.withLock { $0.connections[number]?.exchange } }
+
+    /// Notes that the body of a request has arrived, and returns its exchange.
+    func endBody(of number: UInt64) -> HTTPExchange? {
+        state.withLock { state in
+            if state.connections[number]?.phase == .body { state.connections[number]?.phase = .working }
+            return state.connections[number]?.exchange
         }
     }
 
@@ -140,18 +154,21 @@ final class ConnectionTable: Sendable {
     private func look() -> Bool {
         var numbers = [UInt64](repeating: 0, count: 64)
         let count = cwi_watch_wait(watchDescriptor, &numbers, numbers.count, Self.tick)
-        for number in numbers.prefix(count) {
-            state.withLock { $0.connections[number]?.exchange }?.leave()
-        }
+        for number in numbers.prefix(count) { exchange(of: number)?.leave() }
         let now = ContinuousClock.now
-        return state.withLock { state in
+        let (goesOn, late) = state.withLock { state -> (Bool, [HTTPExchange]) in
+            var late: [HTTPExchange] = []
             for connection in state.connections.values where connection.phase != .working && connection.deadline <= now
             {
                 // The server notices, and calls `close`.
                 shutdown(connection.descriptor, Int32(SHUT_RDWR))
+                if connection.phase == .body, let exchange = connection.exchange { late.append(exchange) }
             }
-            return !state.isStopping || !state.connections.isEmpty
+            return (!state.isStopping || !state.connections.isEmpty, late)
         }
+        // A connection whose body is not read is read then, which notices its end.
+        for exchange in late { exchange.leave() }
+        return goesOn
     }
 
     // MARK: Stopping
@@ -175,11 +192,11 @@ final class ConnectionTable: Sendable {
         timer.cancel()
     }
 
-    /// Closes the connections of clients that do not read. Returns the requests without an answer.
+    /// Closes the connections of clients that do not read, or still send. Returns the requests without an answer.
     private func lateExchanges() -> [HTTPExchange] {
         state.withLock { state in
             state.isLate = true
-            for connection in state.connections.values where connection.phase == .sending {
+            for connection in state.connections.values where connection.phase == .sending || connection.phase == .body {
                 // The server notices, and calls `finish`.
                 shutdown(connection.descriptor, Int32(SHUT_RDWR))
             }
@@ -188,7 +205,7 @@ final class ConnectionTable: Sendable {
     }
 
     private func working(_ state: State) -> [HTTPExchange] {
-        state.connections.values.filter { $0.phase == .working }.compactMap(\.exchange)
+        state.connections.values.filter { $0.phase == .working || $0.phase == .body }.compactMap(\.exchange)
     }
 
     private func resumeWaiters() {

@@ -18,6 +18,8 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     let request: ServiceRequest
+    /// `nil` for a request without one.
+    let body: RequestBody?
     let connection: UInt64
     let start = ContinuousClock.now
     /// `nil` for what could not be read as a request.
@@ -32,8 +34,11 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     /// Takes over a reference.
-    init(_ handle: OpaquePointer, connection: UInt64, _ sending: Sending) {
+    ///
+    /// - Parameter bodyLimit: the most bytes of the body; `nil` without one.
+    init(_ handle: OpaquePointer, connection: UInt64, _ sending: Sending, bodyLimit: Int? = nil) {
         (self.handle, self.connection, self.sending) = (handle, connection, sending)
+        body = bodyLimit.map { RequestBody(handle, byteLimit: $0) }
         let fields = (0..<cwi_request_field_count(handle)).map { index in
             let field = cwi_request_field(handle, index)
             return HTTPHeader(name: String(cString: field.name), value: String(cString: field.value))
@@ -45,7 +50,7 @@ final class HTTPExchange: @unchecked Sendable {
 
     /// An exchange without a request that could be read, which libmicrohttpd has answered.
     init(unreadRequestWith status: Int, _ sending: Sending) {
-        (handle, connection, self.sending) = (nil, 0, sending)
+        (handle, body, connection, self.sending) = (nil, nil, 0, sending)
         request = ServiceRequest(method: "-", target: "-")
         note(ServiceAnswer(status: status, headers: [], body: Data()))
     }
@@ -95,9 +100,13 @@ final class HTTPExchange: @unchecked Sendable {
     /// - Parameter closes: whether the connection ends with it.
     func send(_ answer: ServiceAnswer, closes: Bool) {
         guard let handle, note(answer) else { return }
-        let closes = closes || sending.closesConnections
+        // What is left of a body is not taken for another request.
+        let closes = closes || sending.closesConnections || body?.hasEnded == false
         var texts: [UnsafeMutablePointer<CChar>] = []
-        defer { for text in texts { free(text) } }
+        defer {
+            for text in texts { free(text) }
+            body?.discard()
+        }
         func copy(_ text: String) -> UnsafePointer<CChar>? {
             guard let copy = strdup(text) else { return nil }
             texts.append(copy)
@@ -141,5 +150,6 @@ final class HTTPExchange: @unchecked Sendable {
             return state.cancel.take()
         }
         cancel?()
+        body?.discard()
     }
 }

@@ -12,6 +12,8 @@ final class HTTPServer: @unchecked Sendable {
         var threadCount = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         var connectionCount = 1024
         var headByteCount = 32 << 10
+        /// The most bytes of a body: more end the connection.
+        var bodyByteCount = 0
         var times = ConnectionTable.Times()
     }
 
@@ -20,6 +22,8 @@ final class HTTPServer: @unchecked Sendable {
 
     let connections: ConnectionTable
     private let handler: Handler
+    private let takesBody: @Sendable (_ target: String) -> Bool
+    private let bodyByteCount: Int
     private let sending: HTTPExchange.Sending
     /// Called when an answer was sent, or could not be.
     private let onEnd: @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
@@ -27,17 +31,20 @@ final class HTTPServer: @unchecked Sendable {
 
     /// - Parameters:
     ///   - sockets: closed at the end, and if the server does not start.
+    ///   - takesBody: whether a POST with a target may have a body. It is handled once its head is there.
     ///   - onAnswer: called before an answer is sent, by the handler or by the server itself; for counters.
     ///   - onEnd: see above; for the log.
     init?(
         sockets: [Int32], limits: Limits, handler: @escaping Handler,
+        takesBody: @escaping @Sendable (_ target: String) -> Bool = { _ in false },
         onAnswer: @escaping @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void = { _, _ in },
         onEnd: @escaping @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
     ) {
         connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
         sending = HTTPExchange.Sending(
             closesConnections: limits.times.idle <= .zero, onAnswer: onAnswer)
-        (self.handler, self.onEnd) = (handler, onEnd)
+        (self.handler, self.onEnd, self.takesBody) = (handler, onEnd, takesBody)
+        bodyByteCount = limits.bodyByteCount
         let settings = cwi_httpd_limits(
             thread_count: UInt32(limits.threadCount),
             // Some more than the table allows, so that it can replace the slowest.
@@ -74,7 +81,9 @@ final class HTTPServer: @unchecked Sendable {
         }
 
         func exchange(_ number: UInt64, _ request: OpaquePointer) -> HTTPExchange {
-            HTTPExchange(request, connection: base + number, server.sending)
+            HTTPExchange(
+                request, connection: base + number, server.sending,
+                bodyLimit: cwi_request_takes_body(request) ? server.bodyByteCount : nil)
         }
     }
 
@@ -93,9 +102,23 @@ final class HTTPServer: @unchecked Sendable {
                 guard let listener = Listener.from(context) else { return }
                 listener.server.connections.close(listener.base + number)
             },
+            takes_body: { context, target in
+                guard let listener = Listener.from(context), let target else { return false }
+                return listener.server.takesBody(String(cString: target))
+            },
             received: { context, number, request in
                 guard let listener = Listener.from(context), let request else { return }
                 listener.server.receive(listener.exchange(number, request))
+            },
+            piece: { context, number, bytes, count in
+                guard let listener = Listener.from(context), let bytes,
+                    let body = listener.server.connections.exchange(of: listener.base + number)?.body
+                else { return CWI_BODY_CLOSE }
+                return body.add(Data(bytes: bytes, count: count))
+            },
+            body_ended: { context, number in
+                guard let listener = Listener.from(context) else { return }
+                listener.server.endBody(listener.base + number)
             },
             refused: { context, number, request, status, text in
                 guard let listener = Listener.from(context), let request, let text else { return }
@@ -120,6 +143,13 @@ final class HTTPServer: @unchecked Sendable {
             return exchange.send(.stopping(exchange.request), closes: true)
         }
         handler(exchange)
+        // The server reads the connection until the end of a body, and notices if the client leaves.
+        if exchange.answer == nil, exchange.body == nil { connections.watch(exchange) }
+    }
+
+    private func endBody(_ number: UInt64) {
+        guard let exchange = connections.endBody(of: number) else { return }
+        exchange.body?.end()
         if exchange.answer == nil { connections.watch(exchange) }
     }
 

@@ -1,41 +1,21 @@
-internal import FoundationEssentials
-internal import Glibc
 internal import Synchronization
+internal import WebImageCore
 internal import WebImageIsolation
 internal import WebImageService
 internal import WebImageShared
 
-/// Counts answers, for Prometheus.
+/// Counts answers and times, for Prometheus. Names follow its conventions: base units, `_total` for counters, and no unit for plain amounts.
 final class ServerMetrics: Sendable {
     private struct State {
         var statuses: [Int: Int] = [:]
         var bodyByteCount = 0
-        /// By the bounds of times.
-        var buckets = [Int](repeating: 0, count: ServerMetrics.bounds.count + 1)
-        var seconds = 0.0
-
-        var text: String {
-            typealias Value = (labels: String, value: Double)
-            let answers = statuses.sorted { $0.key < $1.key }.map { status, count -> Value in
-                ("{status=\"\(status)\"}", Double(count))
-            }
-            var (total, times) = (0, [Value]())
-            for (index, count) in buckets.enumerated() {
-                total += count
-                let bound = index < ServerMetrics.bounds.count ? "\(ServerMetrics.bounds[index])" : "+Inf"
-                times.append(("_bucket{le=\"\(bound)\"}", Double(total)))
-            }
-            times += [("_sum", seconds), ("_count", Double(total))]
-            return ServerMetrics.metric("requests_total", "counter", "Answers by status.", answers)
-                + ServerMetrics.metric("sent_bytes_total", "counter", "Bytes of answers' bodies.", bodyByteCount)
-                + ServerMetrics.metric("request_seconds", "histogram", "Time until an answer is there.", times)
-        }
+        var answers = Histogram()
+        var stages = [Histogram](repeating: Histogram(), count: ImageService.Stage.allCases.count)
     }
 
-    /// In seconds.
-    fileprivate static let bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
     private let state = Mutex(State())
     private let connectionCount = Mutex<(@Sendable () -> Int)?>(nil)
+    private let process = ProcessMetrics()
 
     /// Sets where the number of connections comes from.
     func count(connections: @escaping @Sendable () -> Int) { connectionCount.withLock { $0 = connections } }
@@ -44,69 +24,85 @@ final class ServerMetrics: Sendable {
         state.withLock { state in
             state.statuses[answer.status, default: 0] += 1
             state.bodyByteCount += answer.body.count
-            state.buckets[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
-            state.seconds += seconds
+            state.answers.note(seconds)
         }
+    }
+
+    func note(_ stage: ImageService.Stage, seconds: Double) {
+        guard let index = ImageService.Stage.allCases.firstIndex(of: stage) else { return }
+        state.withLock { $0.stages[index].note(seconds) }
     }
 
     /// The text format of Prometheus.
     func text(_ counters: ImageService.Counters, _ configuration: ImageService.Configuration) -> String {
-        var text = state.withLock { $0 }.text
-        text += Self.metric(
-            "results_total", "counter", "Results by where they came from.",
-            [
-                ("{from=\"memory\"}", Double(counters.memoryHits)), ("{from=\"disk\"}", Double(counters.diskHits)),
-                ("{from=\"shared\"}", Double(counters.sharedHits)), ("{from=\"made\"}", Double(counters.made)),
-                ("{from=\"joined\"}", Double(counters.joined)),
-            ])
-        text += Self.metric(
-            "overloads_total", "counter", "Requests that were refused because too much waited.", counters.overloads)
-        text += Self.metric("running", "gauge", "Results that are made now.", counters.running)
-        text += Self.metric("waiting", "gauge", "Results that wait.", counters.waiting)
+        var text = MetricsText()
+        text.add(
+            "webimage_build_info", .gauge, "The version of the server; always 1.",
+            [([("version", LibraryVersion.text)], 1)])
+        addAnswers(to: &text)
+        Self.add(counters, to: &text)
         if let count = connectionCount.withLock({ $0 })?() {
-            text += Self.metric("connections", "gauge", "Connections.", count)
+            text.add("webimage_connections", .gauge, "Open connections of clients.", count)
         }
         let decoders = configuration.images.isolatedDecoding.blockingStatus.counters
-        text += Self.metric(
-            "decoder_processes_total", "counter", "Decoder processes that were started.", decoders.startedProcessCount)
-        text += Self.metric(
-            "decoder_failures_total", "counter", "Decoder processes that failed.",
+        text.add(
+            "webimage_decoder_processes_total", .counter, "Decoder processes that were started.",
+            decoders.startedProcessCount)
+        text.add(
+            "webimage_decoder_failures_total", .counter, "Decoder processes that failed.",
             decoders.failures.values.reduce(0, +))
-        text += configuration.shared.map { Self.metrics(of: $0.counters) } ?? ""
-        return text + Self.metric("resident_bytes", "gauge", "Memory of the process.", Self.residentByteCount)
+        if let shared = configuration.shared { Self.add(shared.counters, to: &text) }
+        process.add(to: &text)
+        return text.text
     }
 
-    private static func metrics(of shared: SharedImageCache.Counters) -> String {
-        let counts = [
-            ("hits", shared.hits), ("misses", shared.misses), ("failures", shared.failures), ("writes", shared.writes),
-            ("dropped_writes", shared.droppedWrites), ("shared_loads", shared.sharedLoads),
-            ("abandoned_waits", shared.abandonedWaits), ("invalid_objects", shared.invalidObjects),
-            ("interruptions", shared.interruptions),
+    private func addAnswers(to text: inout MetricsText) {
+        let state = state.withLock { $0 }
+        text.add(
+            "webimage_requests_total", .counter, "Answers by status.",
+            state.statuses.sorted { $0.key < $1.key }.map { ([("status", "\($0.key)")], Double($0.value)) })
+        text.add("webimage_sent_bytes_total", .counter, "Bytes of the bodies of answers.", state.bodyByteCount)
+        text.add(
+            "webimage_request_duration_seconds", "Time from the head of a request until its answer is there.",
+            [([], state.answers)])
+        text.add(
+            "webimage_stage_duration_seconds", "Time of a result that was made in each stage.",
+            zip(ImageService.Stage.allCases, state.stages).map { ([("stage", $0.rawValue)], $1) })
+    }
+
+    private static func add(_ counters: ImageService.Counters, to text: inout MetricsText) {
+        let origins = [
+            ("memory", counters.memoryHits), ("disk", counters.diskHits), ("shared", counters.sharedHits),
+            ("made", counters.made), ("joined", counters.joined),
         ]
-        return counts.map { name, count in
-            metric("shared_\(name)_total", "counter", "Of the cache that servers share.", count)
-        }.joined()
-            + metric("shared_interrupted", "gauge", "Whether that cache is not used now.", shared.isInterrupted ? 1 : 0)
+        text.add(
+            "webimage_results_total", .counter, "Results by where they came from.",
+            origins.map { ([("from", $0.0)], Double($0.1)) })
+        text.add("webimage_uploads_total", .counter, "Uploads that were stored.", counters.uploads)
+        text.add(
+            "webimage_overloads_total", .counter, "Requests that were refused because too much waited.",
+            counters.overloads)
+        text.add("webimage_results_running", .gauge, "Results that are being made.", counters.running)
+        text.add("webimage_results_waiting", .gauge, "Results that wait for a place.", counters.waiting)
     }
 
-    private static func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
-        metric(name, type, help, [("", Double(value))])
-    }
-
-    private static func metric(
-        _ name: String, _ type: String, _ help: String, _ values: [(labels: String, value: Double)]
-    ) -> String {
-        let lines = values.map { labels, value in "webimage_\(name)\(labels) \(number(value))\n" }
-        return "# HELP webimage_\(name) \(help)\n# TYPE webimage_\(name) \(type)\n" + lines.joined()
-    }
-
-    private static func number(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
-    }
-
-    private static var residentByteCount: Int {
-        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
-        let fields = text.split(separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+    private static func add(_ shared: SharedImageCache.Counters, to text: inout MetricsText) {
+        let counts = [
+            ("hits", "Look-ups that found a response.", shared.hits),
+            ("misses", "Look-ups that found none.", shared.misses),
+            ("failures", "Look-ups and writes that failed, or took too long.", shared.failures),
+            ("writes", "Objects that were written.", shared.writes),
+            ("dropped_writes", "Writes that were dropped.", shared.droppedWrites),
+            ("shared_loads", "Loads that another machine has made.", shared.sharedLoads),
+            ("abandoned_waits", "Waits for another machine that took too long.", shared.abandonedWaits),
+            ("invalid_objects", "Objects that were damaged, or of another program or version.", shared.invalidObjects),
+            ("interruptions", "How often the store was given up for a while.", shared.interruptions),
+        ]
+        for (name, help, count) in counts {
+            text.add("webimage_shared_\(name)_total", .counter, "Shared cache: \(help)", count)
+        }
+        text.add(
+            "webimage_shared_interrupted", .gauge, "Shared cache: 1 while the store is given up.",
+            shared.isInterrupted ? 1 : 0)
     }
 }

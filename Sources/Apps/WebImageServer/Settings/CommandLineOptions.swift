@@ -56,8 +56,10 @@ enum CommandLineOptions {
                 Resizes, crops and converts images as URLs describe it, in the form of imgproxy's URLs:
                 /SIGNATURE/rs:fill:300:300/plain/https://example.org/photo.jpg@webp.
 
+                With --upload-to, it also takes images with POST /upload, stores them, and answers with their URL.
+
                 Besides, /health says that the server runs, /ready whether it takes requests, /status in what sandbox images
-                are decoded, and /metrics has counters for Prometheus.
+                are decoded, and /metrics has counters and times for Prometheus.
                 """,
             statuses: [
                 ("0", "It was stopped by a signal."), ("1", "It could not start."),

@@ -32,6 +32,10 @@ struct ServerSettings: Sendable {
     var highestQuality = ImageService.QualityBound().qualities.upperBound
     var lowestFormatQualities: [ImageFormat: Int] = [:], highestFormatQualities: [ImageFormat: Int] = [:]
 
+    // Uploads.
+    /// With an empty destination for none.
+    var uploads = ImageService.Uploads(to: "")
+
     // Addresses.
     var allowsLoopback = false, allowsPrivate = false, allowsLinkLocal = false
     var maximumRedirects = ImageDownloader.Configuration.server.maximumRedirects
@@ -41,6 +45,15 @@ struct ServerSettings: Sendable {
     var cacheByteCount: Int = 2 << 30
     var shared: String?
     var sharedTimeout = SharedImageCache.Budget().firstByte
+
+    /// The limits of connections, with those of uploads.
+    var serverLimits: HTTPServer.Limits {
+        var limits = limits
+        // The service refuses what is too long or too slow, and can say so if the client sends the rest. It is not read for ever.
+        limits.bodyByteCount = uploads.policy.byteLimit + (1 << 20)
+        limits.times.body = service.limits.transferTime + .seconds(5)
+        return limits
+    }
 
     /// Returns what to say about sockets of systemd, which take precedence over ``places``.
     func warning(inheritedCount: Int) -> String? {
@@ -56,6 +69,7 @@ struct ServerSettings: Sendable {
         configuration.keys = try keys()
         configuration.offeredFormats = [.jpegXL, .avif, .webp].filter { offers.contains($0) }
         if usesStore { configuration.store = try store() }
+        if !uploads.destination.isEmpty { configuration.uploads = uploads }
         configuration.optionQualityBound = try completeQualityBound()
         if hasQualityBound { configuration.qualityBound = configuration.optionQualityBound }
 

@@ -5,7 +5,7 @@ internal import WebImageService
 
 extension Setting {
     /// All settings, in the order of the help.
-    static let all: [Setting] = connections + urls + sources + results + caches + limits
+    static let all: [Setting] = connections + urls + sources + uploads + results + caches + limits
 
     private static let connections: [Setting] = [
         Setting(
@@ -127,6 +127,48 @@ extension Setting {
         seconds(
             "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, "Sources",
             "The time for loading a source, 20 by default"),
+    ]
+
+    private static let uploads: [Setting] = [
+        text(
+            "upload-to", "WEBIMAGE_UPLOAD_TO", \.uploads.destination, "PLACE", "Uploads",
+            "Take POST /upload, and store images in local:///FOLDER or s3://BUCKET/PREFIX, which are sources; no uploads by default"
+        ),
+        Setting(
+            name: "upload-options", variable: "WEBIMAGE_UPLOAD_OPTIONS", value: "OPTIONS", group: "Uploads",
+            help:
+                "What is stored of an upload, as options between slashes; rs:fit:4096:4096 by default, and raw:1 stores files as they come"
+        ) { settings, text throws(Invalid) in
+            settings.uploads.policy.results = settings.uploads.policy.results.mapValues { _ in text }
+        },
+        Setting(
+            name: "upload-url-options", variable: "WEBIMAGE_UPLOAD_URL_OPTIONS", value: "OPTIONS", group: "Uploads",
+            help: "The options of the URL that is answered; raw:1 by default"
+        ) { settings, text throws(Invalid) in settings.uploads.urlOptions = text },
+        Setting(
+            name: "upload-formats", variable: "WEBIMAGE_UPLOAD_FORMATS", value: "FORMAT,…", group: "Uploads",
+            help: "The formats that are accepted; jpeg,png,webp,gif,avif,heic by default"
+        ) { settings, text throws(Invalid) in
+            let formats = SettingValue.list(text).map { name in
+                ImageFormat.known.first { $0.name == name || $0.fileExtension == name }
+            }
+            guard !formats.isEmpty, !formats.contains(nil) else {
+                throw Invalid("is a list such as jpeg,png, not '\(text)'")
+            }
+            settings.uploads.policy.formats = Set(formats.compactMap { $0 })
+        },
+        Setting(
+            name: "upload-max-size", variable: "WEBIMAGE_UPLOAD_MAX_SIZE", value: "SIZE", group: "Uploads",
+            help: "The longest upload, 20M by default; other limits are those of sources"
+        ) { settings, text throws(Invalid) in
+            let count = try SettingValue.byteCount(text)
+            guard count > 0 else { throw Invalid("is above 0") }
+            settings.uploads.policy.byteLimit = count
+        },
+        flag(
+            "upload-trailing-bytes", "WEBIMAGE_UPLOAD_TRAILING_BYTES", \.uploads.policy.allowsTrailingBytes, "Uploads",
+            "Accept bytes behind an image, such as the film of a motion photo; what is stored is without them, but for raw:1"
+        ),
     ]
 
     private static let results: [Setting] = [
