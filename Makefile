@@ -28,7 +28,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan faults build-time release-checks fuzz lint format pictures bench demo screenshots examples fleet docs snippets products test-install clean
+.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb check-container build-tests test test-renderer stress mutations build-tsan test-tsan test-asan faults build-time release-checks fuzz lint format pictures bench demo screenshots examples fleet docs snippets products test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -92,6 +92,10 @@ check-deb: deb ## Check the packages with lintian, make them again and compare, 
 	@Scripts/setup check-deb
 	@Scripts/check-thumbnailer $(installable)/release
 	@Scripts/check-deb $(if $(QUICK),--quick) $(packages)
+
+check-container: ## Carry out the Dockerfiles in fresh roots, and run what they make; QUICK=1 takes the packages of `make deb` for the server and leaves the app out.
+	@Scripts/setup check-deb
+	@Scripts/check-container $(if $(QUICK),--packages server)
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
 # seconds counts as hanging. Without FILTER, only failures and summaries are printed; the output is in files.
@@ -196,6 +200,7 @@ release-checks: ## Run the checks of a release, which take hours: sanitizers, fu
 	$(MAKE) faults QUICK=1
 	$(MAKE) check-gobject
 	$(MAKE) check-deb
+	$(MAKE) check-container
 	$(MAKE) test WEBIMAGE_WITHOUT=gtk,drawing,formats FILTER='WebImage(Isolation|Shared|CLI|)Tests\.'
 	$(MAKE) check-install WEBIMAGE_WITHOUT=gtk,drawing,formats
 
