@@ -29,11 +29,47 @@ func adapter(_ name: String) -> [Target] {
     ]
 }
 
+/// Returns the target of an adapter for a framework of servers: a program, with what stands in for the framework.
+func serverAdapter(_ name: String, standIns: String...) -> Target {
+    .executableTarget(
+        name: "\(name)Adapter",
+        dependencies: ([name] + standIns).map { .target(name: $0) }
+            + ["WebImage", "WebImageService", "webimage-decoder"].map {
+                .product(name: $0, package: "swift-web-image")
+            }, path: "Adapters/\(name)")
+}
+
+/// Returns the target of what stands in for a module of a framework of servers. It has the module's name, so that adapters import it as
+/// they import the module.
+func standIn(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Adapters/StandIns/\(name)")
+}
+
 var targets = [
     example("Thumbnailer", products: "WebImage"),
     example("FolderCache", products: "WebImage"),
     example("ArchiveLoader", products: "WebImage"),
     example("ImageGateway", products: "WebImage", "WebImageService"),
+    example("ImageFunctions", products: "WebImage"),
+    .target(name: "ServerHost", path: "Adapters/ServerHost"),
+    standIn("NIOCore"),
+    standIn("NIOHTTP1"),
+    standIn("Logging"),
+    standIn("Metrics"),
+    standIn("Tracing"),
+    standIn("HTTPTypes"),
+    standIn("ServiceLifecycle", "Logging"),
+    standIn("AsyncHTTPClient", "NIOCore", "NIOHTTP1", .product(name: "WebImage", package: "swift-web-image")),
+    standIn("Vapor", "ServerHost", "Logging", "NIOCore", "NIOHTTP1"),
+    standIn("Hummingbird", "ServerHost", "HTTPTypes", "Logging", "NIOCore", "ServiceLifecycle"),
+    serverAdapter("Vapor"),
+    serverAdapter("Hummingbird", standIns: "HTTPTypes", "ServiceLifecycle"),
+    serverAdapter("AsyncHTTPClient"),
+    serverAdapter("Logging"),
+    serverAdapter("Metrics"),
+    serverAdapter("Tracing"),
+    serverAdapter("ServiceLifecycle", standIns: "Logging"),
+    serverAdapter("HTTPTypes"),
 ]
 if !without.contains("drawing") { targets.append(example("ContactSheet", products: "WebImage", "WebImageDrawing")) }
 if !without.contains("gtk") {

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 from PIL import Image
 
 import check_adapters
+import check_servers
 import check_views
 
 PHOTOGRAPH = pathlib.Path("/usr/share/backgrounds/mate/nature/Garden.jpg")
@@ -124,6 +125,32 @@ def check_image_gateway():
     expect([answer(path)[0] for path in paths], [404, 403, 400, 403])
 
 
+def check_image_functions():
+    """It writes what it makes of each file; what has broken files, a message."""
+    frames = [Image.new("RGB", (80, 60), color) for color in COLORS]
+    frames[0].save(scratch / "movie.gif", save_all=True, append_images=frames[1:], duration=100, loop=0)
+    camera = Image.new("RGB", (60, 40), "red")
+    exif = camera.getexif()
+    (exif[0x010F], exif[0x0110], exif[0x0112]) = ("Make", "Model", 6)
+    exif.get_ifd(0x8825)[1] = "N"
+    camera.save(scratch / "camera.jpg", exif=exif)
+    glass = Image.new("RGBA", (400, 200), (255, 0, 0, 128))
+    glass.save(scratch / "glass.png")
+    expect(run("ImageFunctions", "movie.gif", "camera.jpg", "glass.png"), [
+        "movie.gif: GIF, 80×60, up, opaque, no camera, no place",
+        "camera.jpg: JPEG, 40×60, right, opaque, Make Model, place",
+        "glass.png: PNG, 400×200, up, transparent, no camera, no place"])
+    made = {name: Image.open(scratch / name) for name in (
+        "movie.gif.animation.gif", "movie.gif.thumbnail.jpg", "camera.jpg.square.jpg", "camera.jpg.stripped.jpg",
+        "glass.png.thumbnail.png", "glass.png.square.png")}
+    expect([image.size for image in made.values()], [(80, 60), (80, 60), (40, 40), (40, 60), (128, 64), (100, 100)])
+    expect((made["movie.gif.animation.gif"].n_frames, len(made["camera.jpg.stripped.jpg"].getexif())), (3, 0))
+    assert abs(made["glass.png.thumbnail.png"].getpixel((5, 5))[3] - 128) < 2
+    (scratch / "broken.png").write_bytes((scratch / "glass.png").read_bytes()[:-60])
+    check_failure("ImageFunctions", 1, "broken.png")
+    check_failure("ImageFunctions", 1, "sheet.txt")
+
+
 for number, color in enumerate(COLORS):
     Image.new("RGB", (60, 40 + number), color).save(scratch / f"{color}.png")
 check_thumbnailer()
@@ -133,6 +160,8 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 check_folder_cache(f"http://127.0.0.1:{server.server_port}")
 check_failures(f"http://127.0.0.1:{server.server_port}")
 check_image_gateway()
+check_image_functions()
+check_servers.check(programs, scratch, f"http://127.0.0.1:{server.server_port}", FolderHandler.statuses)
 if (programs / "ContactSheet").exists():
     check_contact_sheet()
 if (programs / "Feed").exists():

@@ -1,4 +1,4 @@
-"""Checks the adapters of Swift frameworks in Adapters, with programs whose state changes, by screenshots and what they print."""
+"""Checks the adapters of GTK frameworks in Adapters, with programs whose state changes, by screenshots and what they print."""
 
 import io
 import subprocess
@@ -23,6 +23,9 @@ class ImageServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), ImageHandler)
         self.release, self.blue_asked, self.blue_done = threading.Event(), threading.Event(), threading.Event()
         self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def start(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request, client_address):
         """A connection that breaks is that of a load which was cancelled."""
@@ -53,7 +56,7 @@ class ImageHandler(BaseHTTPRequestHandler):
 
 def check(program):
     server = ImageServer()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.start()
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(iter(process.stdout.readline, "")), daemon=True)
