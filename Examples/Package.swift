@@ -29,14 +29,15 @@ func adapter(_ name: String) -> [Target] {
     ]
 }
 
-/// Returns the target of an adapter for a framework of servers: a program, with what stands in for the framework.
+/// Returns the target of an adapter for a framework of servers: a program, with what stands in for the framework. It counts as another
+/// package than the stand-ins.
 func serverAdapter(_ name: String, standIns: String...) -> Target {
     .executableTarget(
         name: "\(name)Adapter",
         dependencies: ([name] + standIns).map { .target(name: $0) }
             + ["WebImage", "WebImageService", "webimage-decoder"].map {
                 .product(name: $0, package: "swift-web-image")
-            }, path: "Adapters/\(name)")
+            }, path: "Adapters/\(name)", packageAccess: false)
 }
 
 /// Returns the target of what stands in for a module of a framework of servers. It has the module's name, so that adapters import it as

@@ -132,14 +132,14 @@ def check_image_functions():
     camera = Image.new("RGB", (60, 40), "red")
     exif = camera.getexif()
     (exif[0x010F], exif[0x0110], exif[0x0112]) = ("Make", "Model", 6)
-    exif.get_ifd(0x8825)[1] = "N"
+    exif[0x8825] = {1: "N", 2: (52.0, 31.0, 0.0), 3: "E", 4: (13.0, 24.0, 0.0)}
     camera.save(scratch / "camera.jpg", exif=exif)
     glass = Image.new("RGBA", (400, 200), (255, 0, 0, 128))
     glass.save(scratch / "glass.png")
     expect(run("ImageFunctions", "movie.gif", "camera.jpg", "glass.png"), [
-        "movie.gif: GIF, 80×60, up, opaque, no camera, no place",
-        "camera.jpg: JPEG, 40×60, right, opaque, Make Model, place",
-        "glass.png: PNG, 400×200, up, transparent, no camera, no place"])
+        "movie.gif: gif, 80×60, up, opaque, no camera, no place",
+        "camera.jpg: jpeg, 40×60, right, opaque, Make Model, place",
+        "glass.png: png, 400×200, up, transparent, no camera, no place"])
     made = {name: Image.open(scratch / name) for name in (
         "movie.gif.animation.gif", "movie.gif.thumbnail.jpg", "camera.jpg.square.jpg", "camera.jpg.stripped.jpg",
         "glass.png.thumbnail.png", "glass.png.square.png")}

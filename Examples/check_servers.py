@@ -28,14 +28,16 @@ class Application:
     """A program of a server framework, which answers requests from standard input."""
 
     def __init__(self, program, folder):
-        self.process = subprocess.Popen([program], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([program], cwd=folder, stdin=pipe, stdout=pipe, text=True, bufsize=1)
 
     def ask(self, target, method="GET", file=None, **headers):
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = {"method": method, "target": target, "headers": headers, "file": str(file) if file else None}
         self.process.stdin.write(json.dumps(request) + "\n")
         answer = json.loads(self.process.stdout.readline())
-        return answer["status"], {name.lower(): value for name, value in answer["headers"].items()}, base64.b64decode(answer["body"]), answer["isStreamed"]
+        fields = {name.lower(): value for name, value in answer["headers"].items()}
+        return answer["status"], fields, base64.b64decode(answer["body"]), answer["isStreamed"]
 
     def end(self):
         self.process.stdin.close()
@@ -73,8 +75,11 @@ def check_application(program, scratch):
         expect(status, 200)
         path = json.loads(body)["image"]
         assert re.fullmatch(r"/images/unsafe/plain/local:///[0-9A-F-]{36}\.png", path), path
-        status, _, body, _ = application.ask(path)
-        expect((status, Image.open(io.BytesIO(body)).size), (200, (1000, 700)))
+        for _ in range(2):
+            status, _, body, is_streamed = application.ask(path)
+            expect((status, Image.open(io.BytesIO(body)).size), (200, (1000, 700)))
+        # The second answer is that on disk.
+        assert is_streamed
     # What is refused, and why.
     for file, type, status in (
         (folder / "text.png", "image/png", 415), (folder / "noise.png", "image/gif", 415), (folder / "text.png", form_type, 400)):
@@ -169,4 +174,4 @@ def check(programs, scratch, origin, statuses):
     Image.new("RGB", (60, 40), "red").save(scratch / "tracing.png")
     check_tracing(programs / "TracingAdapter", origin)
     check_lifecycle(programs / "ServiceLifecycleAdapter")
-    expect(run(programs / "HTTPTypesAdapter", f"{origin}/red.png"), ["true true image/png, image/webp", "200 image/png", "true", "400 text/plain"])
+    expect(run(programs / "HTTPTypesAdapter", f"{origin}/red.png"), ["true true image/png, image/webp", "200 image/png", "true", "400 text/plain; charset=utf-8"])

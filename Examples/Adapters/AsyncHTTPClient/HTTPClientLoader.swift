@@ -51,8 +51,12 @@ struct HTTPClientLoader: ImageLoader {
         outgoing.method = .init(rawValue: request.method.name)
         for (name, value) in request.headers { outgoing.headers.add(name: name, value: value) }
         if let body = request.body { outgoing.body = .bytes(body) }
-        let answer = try await client.execute(
-            outgoing, deadline: request.totalTimeout.map { .now() + .init($0) } ?? .distantFuture)
+        let answer =
+            if let time = request.totalTimeout {
+                try await client.execute(outgoing, timeout: .init(time))
+            } else {
+                try await client.execute(outgoing, deadline: .distantFuture)
+            }
 
         let length = answer.headers.first(name: "Content-Length").flatMap { Int64($0) }
         let isCoded = answer.headers.first(name: "Content-Encoding") != nil

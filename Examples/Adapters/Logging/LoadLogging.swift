@@ -68,7 +68,7 @@ extension Logger {
 
     private static func metadata(of operation: WebImageOperation) -> Metadata {
         var address = URLComponents(url: operation.request.url, resolvingAgainstBaseURL: false)
-        (address?.user, address?.password, address?.query, address?.fragment) = (nil, nil, nil, nil)
+        for part in [\URLComponents.user, \.password, \.query, \.fragment] { address?[keyPath: part] = nil }
         return ["image.url": "\(address?.string ?? "")"]
     }
 

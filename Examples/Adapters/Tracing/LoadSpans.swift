@@ -77,7 +77,7 @@ private struct LoadSpans {
 
     private func attributes(of result: Result<WebImageResponse, WebImageError>) -> SpanAttributes {
         var address = URLComponents(url: operation.request.url, resolvingAgainstBaseURL: false)
-        (address?.user, address?.password, address?.query, address?.fragment) = (nil, nil, nil, nil)
+        for part in [\URLComponents.user, \.password, \.query, \.fragment] { address?[keyPath: part] = nil }
         var attributes: SpanAttributes = ["url.full": .string(address?.string ?? "")]
         switch result {
         case .success(let response):

@@ -25,7 +25,8 @@ struct UserImage {
 
     /// Whether something shines through.
     func hasTransparency() throws(WebImageError) -> Bool {
-        try info().hasAlpha && decoded(fitting: 512, allFrames: true).hasTranslucentPixels
+        guard try info().hasAlpha else { return false }
+        return try decoded(fitting: 512).hasTranslucentPixels
     }
 
     /// What a camera has written: its name, the date, the exposure, the place. `nil` if there is nothing.

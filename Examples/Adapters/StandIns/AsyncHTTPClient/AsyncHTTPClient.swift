@@ -76,6 +76,10 @@ public final class HTTPClient: Sendable {
         }
     }
 
+    public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
+        try await execute(request, deadline: .now() + timeout)
+    }
+
     private static func body(_ bytes: LoaderBytes) -> HTTPClientResponse.Body {
         AsyncThrowingStream { continuation in
             let task = Task {

@@ -119,7 +119,7 @@ public struct Response: Sendable {
     }
 }
 
-public protocol ResponseGenerator {
+public protocol ResponseGenerator: SendableMetatype {
     func response(from request: Request, context: some RequestContext) throws -> Response
 }
 

@@ -3,7 +3,7 @@
 // The frameworks document their declarations.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-public import Foundation
+import Foundation
 
 public struct Logger: Sendable {
     public enum Level: String, Sendable, CaseIterable, Comparable {

@@ -4,7 +4,7 @@
 // The frameworks document their declarations.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-public import Foundation
+import Foundation
 import Synchronization
 
 public struct ServiceContext: Sendable {

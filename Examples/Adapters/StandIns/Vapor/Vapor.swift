@@ -138,7 +138,7 @@ public protocol AsyncMiddleware: Sendable {
     func respond(to request: Request, chainingTo next: any AsyncResponder) async throws -> Response
 }
 
-public protocol AsyncResponseEncodable {
+public protocol AsyncResponseEncodable: SendableMetatype {
     func encodeResponse(for request: Request) async throws -> Response
 }
 
