@@ -100,7 +100,7 @@ def check_http_client(program, origin, statuses):
 
 def check_logging(program, origin):
     secret = origin.replace("//", "//ada:secret@")
-    lines = run(program, f"{secret}/green.png?token=secret", f"{secret}/none.png")
+    lines = run(program, f"{secret}/green.png?token=secret", f"{secret}/none.png?token=secret")
     assert not any("secret" in line for line in lines), lines
     ends = [line for line in lines if not line.startswith("trace")]
     expect(len(ends), 2)
@@ -125,7 +125,8 @@ def check_metrics(program, origin):
 
 
 def check_tracing(program, origin):
-    lines = run(program, f"{origin}/tracing.png", f"{origin}/none.png")
+    lines = run(program, f"{origin}/tracing.png?token=secret", f"{origin}/none.png?token=secret")
+    assert not any("secret" in line for line in lines), lines
     spans = [line for line in lines if " span " in line]
     assert not any("before" in line for line in spans), spans
     names = [re.match(r"\w+ span [\w ]+ in \w+( load)?", line)[0] for line in spans]

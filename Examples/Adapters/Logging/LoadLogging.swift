@@ -61,7 +61,8 @@ extension Logger {
             metadata["stage.name"] = "\(entry.stage.rawValue)"
             metadata["stage.start.milliseconds"] = "\(Self.milliseconds(entry.start))"
             metadata["stage.milliseconds"] = "\(Self.milliseconds(entry.duration))"
-            metadata["stage.event"] = "\(entry.message)"
+            // A failure has a URL in its text.
+            metadata["stage.event"] = "\(entry.message.replacing(/\?\S+/, with: ""))"
             trace("Image load stage", metadata: metadata)
         }
     }

@@ -60,7 +60,9 @@ private struct LoadSpans {
         }
         for entry in operation.trace.entries {
             let name = "image \(entry.stage.rawValue)"
-            let attributes: SpanAttributes = ["image.event": .string(entry.message)]
+            // A failure has a URL in its text.
+            let event = entry.message.replacing(/\?\S+/, with: "")
+            let attributes: SpanAttributes = ["image.event": .string(event)]
             let began = Self.time(start, plus: entry.start)
             guard entry.duration > .zero else {
                 span.addEvent(SpanEvent(name: name, at: Self.instant(began), attributes: attributes))
