@@ -4,7 +4,7 @@ import WebImageCore
 extension TraceFact {
     var byteCount: Int? {
         switch self {
-        case .diskRead(_, let count): count
+        case .diskRead(_, let count, _): count
         case .answered(let answer): try? answer.byteCount.get()
         case .arrivedBefore(let count), .stored(let count), .variantRead(let count): count
         default: nil
@@ -14,7 +14,7 @@ extension TraceFact {
     var origin: ImageOrigin? {
         switch self {
         case .memoryAnswered, .memoryShown, .reused: .memoryCache
-        case .diskRead(let count, _): count > 0 ? .diskCache : nil
+        case .diskRead(let count, _, _): count > 0 ? .diskCache : nil
         case .variantRead, .pixelsRead: .diskCache
         case .answered: hasFailed ? nil : .remote
         case .arrivedBefore, .provided: .remote
