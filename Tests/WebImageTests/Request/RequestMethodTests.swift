@@ -103,7 +103,9 @@ import WebImageTestSupport
     @Test func theBodyGoesToNoOtherURL() async throws {
         let small = try ManagerFixture.url("small")
         let results = Results()
+        // One that may be sent again.
         let request = post("a").with { request in
+            request.method = .put
             request.lowResolutionURL = small
             request.alternatives = [small]
         }
