@@ -37,6 +37,20 @@ import WebImageTestSupport
         #expect(operation.state == .finished)
     }
 
+    @Test func aLoadThatJoinsLateIsToldToo() async throws {
+        let processor = ProbeProcessor(name: "held")
+        processor.probe.isHeld.withLock { $0 = true }
+        let request = WebImageRequest(url, processors: [processor.erased])
+        let first = fixture.manager.load(request)
+        try await fixture.nextLoad().answer(SolidPicture(1), "")
+        _ = try await processor.probe.starts.first()
+        let second = fixture.manager.load(request)
+        #expect(second.state == .decoding)
+        processor.probe.release()
+        _ = try await (first.response, second.response)
+        #expect(processor.runCount == 1)
+    }
+
     @Test func aCancellationIsTheLastState() async throws {
         let operation = fixture.manager.load(WebImageRequest(url))
         var states = operation.states().makeAsyncIterator()
