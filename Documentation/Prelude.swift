@@ -35,6 +35,7 @@ func show(_ pixels: PixelBuffer) {}
 
 let image: Image = sample()
 let original: Image = sample()
+let number: Int = sample()
 let compressed: Image = sample()
 let copy: Image = sample()
 let decoded: Data = sample()
