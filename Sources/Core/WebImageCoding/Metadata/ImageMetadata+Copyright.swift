@@ -7,7 +7,7 @@ extension ImageMetadata {
     ///
     /// ```swift
     /// var options = EncodingOptions()
-    /// options.metadata = try CodecRegistry.standard.metadata(of: photograph).copyright
+    /// options.metadata = try CodecRegistry.shared.metadata(of: data).copyright
     /// ```
     public var copyright: ImageMetadata? {
         guard let exif = exif.map({ [UInt8]($0) }), let layout = TIFFLayout(exif.span.bytes) else { return nil }
