@@ -15,7 +15,7 @@ KNOWN = {"FROM", "ARG", "ENV", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPO
 
 
 def instructions(path):
-    text = "\n".join(line for line in open(path) .read().split("\n") if not line.startswith("#"))
+    text = "\n".join(line for line in open(path).read().split("\n") if not line.startswith("#"))
     for line in re.sub(r"\\\n\s*", " ", text).split("\n"):
         if line.strip():
             name, _, rest = line.strip().partition(" ")
