@@ -8,10 +8,10 @@ WORKDIR /source
 COPY . .
 ENV WEBIMAGE_WITHOUT=gtk,drawing
 RUN Scripts/setup build deb
-RUN make deb
+RUN make deb && mv .build/without-gtk-drawing/deb /packages
 
 FROM debian:bookworm-slim
-COPY --from=build /source/.build/deb/webimage-server_*.deb /source/.build/deb/webimage-decoder_*.deb /packages/
+COPY --from=build /packages/webimage-server_*.deb /packages/webimage-decoder_*.deb /packages/
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates /packages/*.deb \
     && rm -rf /packages /var/lib/apt/lists/* /var/cache/apt/*.bin
