@@ -218,6 +218,7 @@ extension UploadRejection: @retroactive HTTPResponseError {
         case .tooLong: .contentTooLarge
         case .notAccepted, .otherType: .unsupportedMediaType
         case .refused(let status, _): HTTPResponse.Status(code: status)
+        case .trailingBytes: .unprocessableContent
         case .interrupted: .badRequest
         }
     }
@@ -233,6 +234,7 @@ extension UploadRejection: @retroactive HTTPResponseError {
         case .notAccepted(let format): format.map { "\($0.name) is not accepted." } ?? "The file is not an image."
         case .otherType(let claimed, let actual): "The file is \(actual), not \(claimed)."
         case .refused(_, let reason): reason
+        case .trailingBytes(let count): "There are \(count) bytes behind the image."
         case .interrupted: "The upload is incomplete."
         }
     }

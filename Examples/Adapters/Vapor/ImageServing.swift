@@ -200,6 +200,7 @@ extension UploadRejection: @retroactive AbortError {
         case .tooLong: .payloadTooLarge
         case .notAccepted, .otherType: .unsupportedMediaType
         case .refused(let status, _): HTTPResponseStatus(statusCode: status)
+        case .trailingBytes: .unprocessableEntity
         case .interrupted: .badRequest
         }
     }
@@ -211,6 +212,7 @@ extension UploadRejection: @retroactive AbortError {
         case .notAccepted(let format): format.map { "\($0.name) is not accepted." } ?? "The file is not an image."
         case .otherType(let claimed, let actual): "The file is \(actual), not \(claimed)."
         case .refused(_, let reason): reason
+        case .trailingBytes(let count): "There are \(count) bytes behind the image."
         case .interrupted: "The upload is incomplete."
         }
     }
