@@ -147,6 +147,16 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: file) == Data("former".utf8))
     }
 
+    @Test func animationsAreAsShortAsWanted() throws {
+        let file = folder.url("file")
+        for format in [ImageFormat.webp, .png] {
+            let whole = try registry.encode(animation(), as: format)
+            let options = EncodingOptions(byteLimit: whole.count * 2 / 3)
+            try registry.encode(animation(), as: format, toFileAt: file, options: options)
+            #expect(try Data(contentsOf: file) == registry.encode(animation(), as: format, options: options))
+        }
+    }
+
     @Test func aSingleFrameIsAStill() throws {
         let file = folder.url("file")
         for format in [ImageFormat.jpeg, .webp, .png, .gif] {

@@ -115,6 +115,19 @@ import WebImageCore
         #expect(try derived.encode(derived.decode(data("rgb-8.png")), as: .png).count > 3)
     }
 
+    @Test func aChangeKeepsWhatIsRegisteredMeanwhile() {
+        let isFirst = LockBox(true)
+        registry.unregisterDecoders { [registry] decoder in
+            let registers = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if registers { registry.register(Dot() as any ImageDecoder) }
+            return decoder.format == .gif
+        }
+        #expect(registry.decoders.first is Dot && !registry.canDecode(.gif))
+    }
+
     /// `isRemoved` may take its time, and uses the registry here.
     @Test func changesFromSeveralThreadsAreAllMade() {
         let count = registry.decoders.count
