@@ -147,13 +147,18 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: file) == Data("former".utf8))
     }
 
-    @Test func animationsAreAsShortAsWanted() throws {
-        let file = folder.url("file")
+    @Test func anAnimationThatCannotBeShortEnoughIsNotWritten() throws {
         for format in [ImageFormat.webp, .png] {
-            let whole = try registry.encode(animation(), as: format)
-            let options = EncodingOptions(byteLimit: whole.count * 2 / 3)
-            try registry.encode(animation(), as: format, toFileAt: file, options: options)
-            #expect(try Data(contentsOf: file) == registry.encode(animation(), as: format, options: options))
+            let options = EncodingOptions(byteLimit: 1)
+            let animation = try animation()
+            let error = #expect(throws: WebImageError.self) {
+                try registry.encode(animation, as: format, options: options)
+            }
+            let expected = try #require(error)
+            #expect(throws: expected) {
+                try registry.encode(animation, as: format, toFileAt: folder.url("file"), options: options)
+            }
+            #expect(names.isEmpty)
         }
     }
 
