@@ -135,7 +135,8 @@ struct RequestBodyTests {
         let chunk = Data("8000\r\n".utf8) + Data(count: 0x8000) + Data("\r\n".utf8)
         client.send(chunk)
         for await exchange in fixture.exchanges.prefix(1) {
-            Self.send(chunk, by: client)
+            // With its end, so that without a limit it would be whole.
+            Self.send(chunk + Data("0\r\n\r\n".utf8), by: client)
             await #expect(throws: CancellationError.self) { try await Self.bytes(exchange) }
         }
         #expect(await client.read().isEmpty)
