@@ -74,14 +74,13 @@ final class RequestBody: AsyncSequence, @unchecked Sendable {
         continuation?.resume()
     }
 
-    /// Drops what was not read, and what still arrives. A task that reads it gets an error.
+    /// Drops what was not read, and what still arrives. A task that reads it gets an error. The connection is read on when an answer is sent.
     func discard() {
-        let (isPaused, continuation) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-            defer { (state.pieces, state.byteCount, state.isPaused, state.isDiscarded) = ([], 0, false, true) }
-            return (state.isPaused, state.wake())
+        let continuation = state.withLock { state in
+            (state.pieces, state.byteCount, state.isPaused, state.isDiscarded) = ([], 0, false, true)
+            return state.wake()
         }
         continuation?.resume()
-        if isPaused { cwi_request_read_on(handle) }
     }
 
     // MARK: The task
