@@ -24,6 +24,7 @@ extension [HTTPHeader] {
     /// Returns the elements of a list field, trimmed: commas separate them, except within quotation marks. Empty ones are left out.
     ///
     /// ```swift
+    /// let headers = [HTTPHeader(name: "Cache-Control", value: "public, max-age=60")]
     /// let directives = headers.elements(ofFieldNamed: "Cache-Control")
     /// ```
     public func elements(ofFieldNamed name: String) -> [String] {

@@ -31,7 +31,9 @@ extension ImageService {
     /// is of `/upload`, and may have options, which are signed with it: `/upload/SIGNATURE/expires:TIME/max_src_file_size:BYTES`. Cancelling the task gives
     /// the upload up. See ``take(_:_:)`` for its limits.
     ///
-    /// - Parameter body: the bytes as they arrive.
+    /// - Parameters:
+    ///   - request: a request of which ``isUpload(_:)`` is true.
+    ///   - body: the bytes as they arrive.
     public func answer<Pieces: AsyncSequence<Data, any Error>>(
         toUpload request: ServiceRequest, body: sending Pieces
     ) async -> ServiceAnswer {
