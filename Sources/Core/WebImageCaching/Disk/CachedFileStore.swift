@@ -124,16 +124,16 @@ package final class CachedFileStore: Sendable {
 
     /// Calls ``store(_:as:)`` on a thread of the library.
     package func file(_ data: Data, as name: Name) async throws(WebImageError) -> CachedFile {
-        let result: Result<CachedFile, WebImageError> = await withCheckedContinuation { continuation in
+        // The continuation passes on nothing; see Documentation/Decisions.md.
+        let result = LockBox<Result<CachedFile, WebImageError>>(.failure(.cancelled))
+        await withCheckedContinuation { continuation in
             DiskCache.readingQueue.submit {
-                do throws(WebImageError) {
-                    continuation.resume(returning: .success(try self.store(data, as: name)))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+                let stored = Result { () throws(WebImageError) in try self.store(data, as: name) }
+                result.withLock { $0 = stored }
+                continuation.resume()
             }
         }
-        return try result.get()
+        return try result.withLock { $0 }.get()
     }
 
     private enum Found {
