@@ -73,7 +73,12 @@ struct InfoCommand: Command {
             do throws(WebImageError) {
                 let data = try await bytes(of: input, session: session)
                 report.byteCount = data.count
-                let properties = try codecs.properties(of: data, limits: limits.limits(for: input))
+                let limits = limits.limits(for: input)
+                // Only JSON has EXIF, for which a decoder process gets another request.
+                let properties =
+                    isJSON
+                    ? try codecs.properties(of: data, limits: limits)
+                    : ImageProperties(info: try codecs.info(of: data, limits: limits), byteCount: data.count)
                 report.properties = properties
                 isIsolated = codecs.isIsolated(properties.info.format)
             } catch {
