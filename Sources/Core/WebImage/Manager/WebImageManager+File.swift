@@ -46,15 +46,11 @@ extension WebImageManager {
             let content = CachedFileStore.content(of: data)
             return try await files.file(data, as: .init(source: context.key.source, content: content, format: own))
         }
-        let result: Result<CachedFile, WebImageError>? = await DecodingQueue.run(priority: request.priority) {
-            cancellation in
-            do throws(WebImageError) {
-                return .success(
-                    try files.file(
-                        of: image, source: context.key.source, format: format, quality: quality,
-                        codecs: pipeline.codecs, cancellation: cancellation))
-            } catch {
-                return .failure(error)
+        let result = await DecodingQueue.run(priority: request.priority) { cancellation in
+            Result { () throws(WebImageError) in
+                try files.file(
+                    of: image, source: context.key.source, format: format, quality: quality, codecs: pipeline.codecs,
+                    cancellation: cancellation)
             }
         }
         return try (result ?? .failure(.cancelled)).get()
