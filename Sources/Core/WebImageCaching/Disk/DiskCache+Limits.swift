@@ -4,18 +4,23 @@ internal import WebImageCore
 struct DiskLimits: Sendable {
     var size: Int64?
     var count: Int?
-    var age: Duration?
+    var age: Duration? {
+        didSet { ageMicroseconds = Self.microseconds(age) }
+    }
     var freeSpaceFloor: Int64
+    /// ``age`` in microseconds, which each look-up needs.
+    private(set) var ageMicroseconds: Int64
 
     init(_ configuration: DiskCache.Configuration) {
         size = configuration.sizeLimit
         count = configuration.countLimit
         age = configuration.ageLimit
         freeSpaceFloor = configuration.freeSpaceFloor
+        ageMicroseconds = Self.microseconds(configuration.ageLimit)
     }
 
-    /// ``age`` in microseconds: a negative age counts as 0, `nil` is no limit.
-    var ageMicroseconds: Int64 { (age ?? .seconds(Int64.max)).clampedMicroseconds }
+    /// A negative age counts as 0, `nil` is no limit.
+    private static func microseconds(_ age: Duration?) -> Int64 { (age ?? .seconds(Int64.max)).clampedMicroseconds }
 }
 
 /// The limits. They can be changed at any time, on any thread. A lower one takes effect soon, on a thread of the library; ``flush()``
