@@ -28,7 +28,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb check-container build-tests test test-renderer stress mutations build-tsan test-tsan test-asan faults build-time release-checks fuzz lint format pictures bench demo screenshots examples fleet docs snippets products test-install clean
+.PHONY: help setup build gobject translations check-gobject install uninstall check-install deb check-deb check-container build-tests test test-renderer stress mutations build-tsan test-tsan test-asan faults build-time release-checks fuzz lint format pictures bench demo screenshots examples fleet docs snippets products test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -45,7 +45,8 @@ build_installable = $(foreach product,webimage webimage-decoder $(if $(has_serve
 # libwebimage-gtk, for GTK programs in C, Python, JavaScript, Vala and others.
 gobject := $(installable)/release/gobject
 build_gobject = $(build_static) webimage-gtk && Scripts/introspection $(installable)/release $(gobject)
-build_all = $(build_installable) $(if $(has_views),&& $(build_gobject))
+# Programs find their translations beside the folder that they are in.
+build_all = $(build_installable) && Scripts/translations --compile $(installable)/release/../share/locale $(if $(has_views),&& $(build_gobject))
 build_purposes := build $(if $(has_views),introspection)
 
 build: ## Build webimage, webimage-server, the Gallery and libwebimage-gtk for installing.
@@ -55,6 +56,9 @@ build: ## Build webimage, webimage-server, the Gallery and libwebimage-gtk for i
 gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface only; QUICK=1 takes a debug build, which needs the toolchain to run.
 	@Scripts/setup build introspection
 	$(if $(QUICK),$(build_debug) --product webimage-gtk && Scripts/introspection $(scratch)/debug $(scratch)/debug/gobject,$(build_gobject))
+
+translations: ## Collect the texts of programs into the templates of Packaging/translations, and merge them into its languages.
+	@Scripts/translations --update
 
 check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1 checks a debug build.
 	@Scripts/setup languages

@@ -111,7 +111,7 @@ var targets: [Target] = [
     .target(
         name: "CWebImageSandbox", dependencies: ["CWebImageIsolation"], linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
     .target(name: "CWebImageLibrary"),
     .target(name: "CWebImageCurl", dependencies: ["CWebImageLibrary"]),
     .target(name: "CWebImageKernels"),
@@ -125,7 +125,7 @@ var targets: [Target] = [
 
     // The library, lowest first: each target sees only those above it in this list.
     // Text as the system has it; no product, and used by the programs too.
-    library("SystemText", []),
+    library("SystemText", ["CWebImageSystem"]),
     library("WebImageCore", ["SystemText", "CWebImageLock", "CWebImageSystem"]),
     library(
         "WebImageCoding",
@@ -275,7 +275,7 @@ if hasServer {
             name: "WebImageServer",
             dependencies: [
                 "WebImage", "WebImageService", "WebImageShared", "WebImageCore", "WebImageIsolation", "WebImageLoading",
-                "CommandReference", "CWebImageHTTPD",
+                "CommandReference", "ProgramSupport", "CWebImageHTTPD",
             ], packageAccess: false, swiftSettings: settings),
         tests("WebImageServerTests", ["WebImageServer", "WebImageService", "WebImage"] + decoder),
     ]
@@ -314,7 +314,8 @@ if hasViews {
         .target(
             name: "WebImageGObject",
             dependencies: [
-                "WebImageGTK", "GTKObjects", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK",
+                "WebImageGTK", "GTKObjects", "WebImage", "WebImageShared", "SystemText", "CWebImageGObject",
+                "CWebImageGTK",
             ], packageAccess: false, swiftSettings: settings),
         system(
             "CWebImageAdwaita", ["libadwaita-1-dev"],
@@ -338,7 +339,8 @@ if hasViews {
         tests("GTKTestSupport", ["WebImageGTK", "GTKObjects", "CWebImageGTK"]),
         tests(
             "WebImageGTKTests",
-            ["WebImageGTK", "GTKObjects", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder,
+            ["WebImageGTK", "GTKObjects", "CWebImageGTK", "CWebImageAdwaita", "AdwaitaProbe", "GTKTestSupport"]
+                + decoder,
             hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
         .testTarget(
             name: "GalleryTests",

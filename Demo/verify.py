@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -24,7 +25,6 @@ def parse_arguments():
     parser.add_argument("output", type=Path, help="where the starts' reports and screenshots are")
     parser.add_argument("--photographs", type=Path, required=True, help="what the server serves")
     parser.add_argument("--origin", required=True, help="the server's address, with a slash at its end")
-    parser.add_argument("--cold-requests", type=int, required=True)
     parser.add_argument("--disk-requests", type=int, required=True)
     return parser.parse_args()
 
@@ -96,9 +96,12 @@ class Verifier:
         self.verify_requests(len(loads))
 
     def verify_requests(self, count):
-        cold, disk = self.arguments.cold_requests, self.arguments.disk_requests
+        lines = (self.arguments.output / "requests.txt").read_text().splitlines()
+        cold, disk = len(lines), self.arguments.disk_requests
         print(f"nginx: {cold} requests in the cold start, {disk} in the second")
-        check(cold == count, f"{count} images took {cold} requests")
+        paths = Counter(line.split(" ", 2)[2] for line in lines)
+        repeated = [line for line in lines if paths[line.split(" ", 2)[2]] > 1]
+        check(cold == count, "\n".join([f"{count} images took {cold} requests; status, bytes and path:", *repeated]))
         check(disk == 0, f"the second start made {disk} requests")
 
 

@@ -77,12 +77,16 @@ if !without.contains("gtk") {
     targets += [
         .systemLibrary(name: "CGTK", pkgConfig: "gtk4"),
         example("ImageWindow", products: "WebImageGTK", modules: ["CGTK"]),
+        example("ImageViewer", products: "WebImageGTK", modules: ["CGTK"]),
         example("PhotoPile", products: "WebImageGTK", modules: ["CGTK"]),
         example("Feed", products: "WebImageGTK", modules: ["CGTK"]),
         .executableTarget(
             name: "LanguagesFeed", dependencies: ["CGTK", .product(name: "WebImageGTK", package: "swift-web-image")],
             path: "Languages",
-            exclude: ["feed.c", "feed.js", "feed.py", "feed.vala", "photos.ui", "show.py", "thumbnail.py"]),
+            exclude: [
+                "feed.c", "feed.js", "feed.py", "feed.vala", "photos.ui", "rust", "show.py", "store.c", "thumbnail.py",
+                "vault.py",
+            ]),
         .target(
             name: "AdapterHost", dependencies: ["CGTK", .product(name: "WebImageGTK", package: "swift-web-image")],
             path: "Adapters/Host"),

@@ -53,7 +53,7 @@ def check_failures(origin):
     if (programs / "ContactSheet").exists():
         check_failure("ContactSheet", 2)
         check_failure("ContactSheet", 1, "none/sheet.jpg", PHOTOGRAPH)
-        for program in ("ImageWindow", "PhotoPile", "Feed"):
+        for program in ("ImageWindow", "ImageViewer", "PhotoPile", "Feed"):
             check_failure(program, 2)
 
 

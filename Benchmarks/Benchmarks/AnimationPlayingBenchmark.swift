@@ -6,25 +6,24 @@ import WebImageCore
 
 extension BenchmarkGroup {
     /// Players: 20 views of an animation of 60 frames, 480×270 pixels, at 30 frames a second by the system's clock;
-    /// what a change of frame and a seek cost; all frames beside gdk-pixbuf.
+    /// what a seek costs; all frames beside gdk-pixbuf.
     static let playingAnimation = BenchmarkGroup(name: "playing-animation") { table in
         let sample = try AnimationSample(isWhole: false)
         let noise = try AnimationSample(isWhole: true)
         let figures = FigureTable(columns: [
-            "20 players, 30 fps", "CPU %", "shown", "dropped", "decoded", "frames MiB", "process MiB",
+            "20 players, 30 fps", "CPU %", "shown", "dropped", "frames MiB", "process MiB",
         ])
         let quarter = sample.frameByteCount * 15
         for (name, sample) in [("small changes", sample), ("noise", noise)] {
             figures.section(name)
-            try playTwenty(of: sample, sharing: true, byteLimit: nil, seconds: 4).print("one pool", in: figures)
+            try playTwenty(of: sample, sharing: true, byteLimit: .max, seconds: 4).print("one pool", in: figures)
             try playTwenty(of: sample, sharing: true, byteLimit: quarter, seconds: 4)
                 .print("one pool of 15 frames", in: figures)
-            try playTwenty(of: sample, sharing: false, byteLimit: nil, seconds: 4)
+            try playTwenty(of: sample, sharing: false, byteLimit: .max, seconds: 4)
                 .print("a pool per view", in: figures)
             try playTwenty(of: sample, sharing: false, byteLimit: quarter, seconds: 4)
                 .print("15 frames per view", in: figures)
         }
-        try measureChanges(of: sample, in: table)
         try measureSeeks(in: sample, in: table)
         for (name, sample) in [("small changes", sample), ("noise", noise)] {
             try compareWithPixbuf(sample, "GIF, a frame, \(name), against gdk-pixbuf", in: table)
@@ -37,14 +36,13 @@ extension BenchmarkGroup {
         var processorShare = 0.0
         var shown = 0
         var dropped = 0
-        var decoded = 0
         var frameByteCount = 0
         var processByteCount = 0
 
         func print(_ name: String, in table: FigureTable) {
             func mebibytes(_ count: Int) -> String { "\(count >> 20)" }
             table.row([
-                name, "\((processorShare * 1000).rounded() / 10)", "\(shown)", "\(dropped)", "\(decoded)",
+                name, "\((processorShare * 1000).rounded() / 10)", "\(shown)", "\(dropped)",
                 mebibytes(frameByteCount), mebibytes(processByteCount),
             ])
         }
@@ -53,37 +51,35 @@ extension BenchmarkGroup {
     /// - Parameter sharing: whether all players have one image, hence one pool; if not, each decodes for itself, as
     ///   in libraries where each view has its own frames.
     private static func playTwenty(
-        of sample: AnimationSample, sharing: Bool, byteLimit: Int?, seconds: Double
+        of sample: AnimationSample, sharing: Bool, byteLimit: Int, seconds: Double
     ) throws -> Played {
         PixelBufferPool.shared.removeAll()
-        let shared = try AnimatedImage(data: sample.data)
-        let clock = SystemTimerClock()
+        AnimationPlayer.animationByteLimit = byteLimit
+        defer { AnimationPlayer.animationByteLimit = .max }
+        let shared = try sample.image
+        guard let frame = shared.animation?.frames.first else { throw WrongResult(description: "no animation") }
         let shown = LockBox(0)
         let memoryBefore = residentByteCount()
-        let pools = (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
-        let players = try (0..<20).map { number in
-            let image = sharing ? shared : try AnimatedImage(data: sample.data)
+        let players = try (0..<20).map { _ in
             let player = AnimationPlayer(
-                image,
-                configuration: .init(rate: image.source.frames[0].duration / .seconds(1) * 30, loopCount: 0),
-                clock: clock, pools: sharing ? pools[0] : pools[number])
+                sharing ? shared : try sample.image,
+                configuration: .init(rate: frame.duration / .seconds(1) * 30, loopCount: 0))
             player.onEvent = { if case .frame = $0 { shown.withLock { $0 += 1 } } }
             return player
         }
-        let start = (processorSeconds(), clock.now)
+        let start = (processorSeconds(), ContinuousClock.now)
         for player in players { player.play() }
         var played = Played()
-        while clock.now - start.1 < .seconds(seconds) {
+        while start.1.duration(to: .now) < .seconds(seconds) {
             usleep(50_000)
-            played.frameByteCount = max(played.frameByteCount, pools.reduce(0) { $0 + $1.byteCount })
+            let frameCount = (sharing ? players.prefix(1) : players[...]).reduce(0) { $0 + $1.cachedFrameCount }
+            played.frameByteCount = max(played.frameByteCount, frameCount * sample.frameByteCount)
             played.processByteCount = max(played.processByteCount, residentByteCount() - memoryBefore)
         }
-        played.processorShare = (processorSeconds() - start.0) / ((clock.now - start.1) / .seconds(1))
+        played.processorShare = (processorSeconds() - start.0) / (start.1.duration(to: .now) / .seconds(1))
         for player in players { player.pause() }
         played.shown = shown.withLock { $0 }
         played.dropped = players.reduce(0) { $0 + $1.droppedFrameCount }
-        let statistics = players.compactMap(\.poolStatistics)
-        played.decoded = (sharing ? statistics.prefix(1) : statistics[...]).reduce(0) { $0 + $1.decodedFrameCount }
         return played
     }
 
@@ -102,38 +98,18 @@ extension BenchmarkGroup {
 
     // MARK: One player
 
-    /// A change of frame, from the clock's call to the player's: 20 µs is what the main thread may spend on a cell.
-    private static func measureChanges(of sample: AnimationSample, in table: BenchmarkTable) throws {
-        let clock = ManualTimerClock()
-        let image = try AnimatedImage(data: sample.data)
-        let player = AnimationPlayer(
-            image, configuration: .init(loopCount: 0, dropsLateFrames: false), clock: clock,
-            pools: FramePools(byteLimit: 1 << 30, pressureSource: nil))
-        player.play()
-        // Until all frames are there.
-        while player.completedLoopCount < 2 {
-            clock.advance(by: .milliseconds(100))
-            usleep(100)
-        }
-        let step = image.source.frames[0].duration
-        table.compare(
-            "a change of frame", budget: .microseconds(20), operationCount: 6_000,
-            ours: { for _ in 0..<6_000 { clock.advance(by: step) } })
-    }
-
     /// Seeking to every seventh frame, back and forth, beside a reader that begins anew.
     private static func measureSeeks(in sample: AnimationSample, in table: BenchmarkTable) throws {
         let frames = (0..<AnimationSample.frameCount).map { $0 * 7 % AnimationSample.frameCount }
-        let image = try AnimatedImage(data: sample.data)
+        guard let source = try sample.image.animation else { throw WrongResult(description: "no animation") }
         let fromStart = {
-            for frame in frames {
-                _ = try image.source.makeFrameReader().frame(at: frame, cancellation: nil)
-            }
+            for frame in frames { _ = try source.makeFrameReader().frame(at: frame, cancellation: nil) }
         }
-        for (name, byteLimit) in [("all frames kept", 1 << 30), ("15 frames kept", sample.frameByteCount * 15)] {
+        for (name, byteLimit) in [("all frames kept", Int.max), ("15 frames kept", sample.frameByteCount * 15)] {
+            AnimationPlayer.animationByteLimit = byteLimit
+            defer { AnimationPlayer.animationByteLimit = .max }
             let shown = DispatchSemaphore(value: 0)
-            let player = AnimationPlayer(
-                image, pools: FramePools(byteLimit: byteLimit, pressureSource: nil))
+            let player = AnimationPlayer(try sample.image)
             player.onEvent = { if case .frame = $0 { shown.signal() } }
             try table.compare(
                 "a seek, \(name), against a replay", operationCount: frames.count,
@@ -216,4 +192,7 @@ private struct AnimationSample {
         else { throw WrongResult(description: "giflib made no GIF") }
         data = Data(bytesNoCopy: bytes, count: length, deallocator: .free)
     }
+
+    /// An image of its own each time.
+    var image: Image { get throws { try CodecRegistry.shared.decode(data) } }
 }

@@ -79,6 +79,12 @@ private struct PillowEncoding {
     /// The preparation of a frame.
     var conversion = "RGB"
 
+    private static var withoutDithering: EncodingOptions {
+        var options = EncodingOptions()
+        options.dithering = .none
+        return options
+    }
+
     static let stills = [
         PillowEncoding(name: "JPEG", format: .jpeg, options: EncodingOptions(), arguments: "'JPEG', quality=85"),
         PillowEncoding(
@@ -90,12 +96,10 @@ private struct PillowEncoding {
         PillowEncoding(
             name: "WebP lossless", format: .webp, options: EncodingOptions(isLossless: true),
             arguments: "'WEBP', lossless=True, method=4, quality=75"),
-        PillowEncoding(
-            name: "GIF", format: .gif, options: EncodingOptions().with { $0.dithering = .none }, arguments: "'GIF'"),
+        PillowEncoding(name: "GIF", format: .gif, options: withoutDithering, arguments: "'GIF'"),
     ]
     static let animations = [
-        PillowEncoding(
-            name: "GIF", format: .gif, options: EncodingOptions().with { $0.dithering = .none }, arguments: "'GIF'"),
+        PillowEncoding(name: "GIF", format: .gif, options: withoutDithering, arguments: "'GIF'"),
         PillowEncoding(name: "APNG", format: .png, options: EncodingOptions(), arguments: "'PNG', compress_level=3"),
         PillowEncoding(
             name: "WebP", format: .webp, options: EncodingOptions(), arguments: "'WEBP', quality=85, method=4"),

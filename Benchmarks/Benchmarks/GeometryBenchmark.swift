@@ -34,7 +34,7 @@ extension BenchmarkGroup {
         for processor in processors {
             let name = String(processor.identifier.description.prefix(26))
             try table.compare("\(name)… against a copy") {
-                _ = try processor.process(picture, cancellation: nil)
+                _ = try picture.processed(by: [processor])
             } yardstick: {
                 memcpy(&copy, bytes, bytes.count)
             }

@@ -33,12 +33,12 @@ extension BenchmarkGroup {
             hops.make(count, decoding: false)
         }
         try table.compare("requests, started and cancelled (10 µs)", operationCount: count) {
-            try sample.startAndCancel(sample.reloading)
+            try sample.startAndCancel(with: sample.manager)
         } yardstick: {
             hops.make(count, decoding: false)
         }
         try table.compare("the same, while the loader waits (10 µs)", operationCount: count) {
-            try sample.startAndCancel(sample.waiting)
+            try sample.startAndCancel(with: sample.waitingManager)
         } yardstick: {
             hops.make(count, decoding: false)
         }
@@ -46,6 +46,11 @@ extension BenchmarkGroup {
             try sample.lookUp(sample.requests)
         } yardstick: {
             try sample.lookUpInDictionary(sample.requests)
+        }
+        try table.compare("memory, synchronously, a new request (1 µs)", operationCount: count) {
+            try sample.lookUp(sample.requests.lazy.map { WebImageRequest($0.url) })
+        } yardstick: {
+            try sample.lookUpInDictionary(sample.requests.lazy.map { WebImageRequest($0.url) })
         }
         try table.compare("memory, a thumbnail, synchronously (1 µs)", operationCount: count) {
             try sample.lookUp(sample.thumbnails)
@@ -66,12 +71,12 @@ extension BenchmarkGroup {
 
 private struct PipelineSample {
     let manager: WebImageManager
+    /// Its loader brings nothing before it is cancelled.
+    let waitingManager: WebImageManager
     let cache: ImageCache
     let image: Image
     let requests: [WebImageRequest]
     let reloading: [WebImageRequest]
-    /// Their loader brings nothing before it is cancelled.
-    let waiting: [WebImageRequest]
     let thumbnails: [WebImageRequest]
     private let dictionary: LockBox<[String: Image]>
 
@@ -81,14 +86,14 @@ private struct PipelineSample {
         let disk = directory.map { DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: $0))) }
         cache = ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: disk)
         var configuration = WebImageManager.Configuration(
-            cache: cache, loaders: [ReadyLoader(bytes: Data([1])), WaitingLoader()])
+            cache: cache, loaders: [ReadyLoader(bytes: Data([1]))])
         configuration.codecs = CodecRegistry(decoders: [ReadyDecoder(image: image)], encoders: [])
         manager = WebImageManager(configuration: configuration)
+        configuration.loaders = [WaitingLoader()]
+        waitingManager = WebImageManager(configuration: configuration)
         let urls = (0..<count).map { URL(string: "ready://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
         requests = urls.map { WebImageRequest($0) }
         reloading = urls.map { WebImageRequest($0, cachePolicy: .reload) }
-        waiting = (0..<count).map { URL(string: "waiting://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
-            .map { WebImageRequest($0) }
         thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(.pixels(width: 320, height: 240))) }
         self.image = image
         dictionary = LockBox([String: Image](uniqueKeysWithValues: urls.map { ($0.absoluteString, image) }))
@@ -96,13 +101,15 @@ private struct PipelineSample {
             for request in requests { disk.store(Data(count: 2048), for: request.cacheKey.description) }
             disk.waitUntilWritten()
         } else {
-            for request in requests + thumbnails { cache.memory.set(image, for: request.cacheKey, cost: 4) }
+            for request in thumbnails { cache.memory.set(image, for: request.cacheKey, cost: 4) }
+            // Loaded images have records of their responses, which a hit reads.
+            try load(requests, from: .remote)
         }
     }
 
     /// Loads them all at once, and waits for them; each must bring the image, from `origin`.
     func load(_ requests: [WebImageRequest], from origin: ImageOrigin) throws {
-        try countCallbacks(of: requests) { [pixels = image.pixels] request, result in
+        try countCallbacks(of: requests, with: manager) { [pixels = image.pixels] request, result in
             guard case .success(let response) = result else { return false }
             return response.image.pixels === pixels && response.origin == origin && response.url == request.url
         } start: { _ in
@@ -110,8 +117,8 @@ private struct PipelineSample {
     }
 
     /// One that has ended before it is cancelled counts as well.
-    func startAndCancel(_ requests: [WebImageRequest]) throws {
-        try countCallbacks(of: requests) { _, result in
+    func startAndCancel(with manager: WebImageManager) throws {
+        try countCallbacks(of: reloading, with: manager) { _, result in
             switch result {
             case .success: true
             case .failure(let error): error == .cancelled
@@ -122,7 +129,7 @@ private struct PipelineSample {
     }
 
     private func countCallbacks(
-        of requests: [WebImageRequest],
+        of requests: [WebImageRequest], with manager: WebImageManager,
         isRight: @escaping @Sendable (WebImageRequest, Result<WebImageResponse, WebImageError>) -> Bool,
         start: (WebImageOperation) -> Void
     ) throws {
@@ -139,13 +146,13 @@ private struct PipelineSample {
         try check(rightCount.withLock { $0 }, requests)
     }
 
-    func lookUp(_ requests: [WebImageRequest]) throws {
+    func lookUp(_ requests: some Collection<WebImageRequest>) throws {
         var rightCount = 0
         for request in requests where manager.cachedImage(for: request)?.pixels === image.pixels { rightCount += 1 }
         try check(rightCount, requests)
     }
 
-    func lookUpInDictionary(_ requests: [WebImageRequest]) throws {
+    func lookUpInDictionary(_ requests: some Collection<WebImageRequest>) throws {
         var rightCount = 0
         for request in requests {
             let key = request.url.absoluteString
@@ -162,7 +169,7 @@ private struct PipelineSample {
         try check(rightCount, requests)
     }
 
-    private func check(_ rightCount: Int, _ requests: [WebImageRequest]) throws {
+    private func check(_ rightCount: Int, _ requests: some Collection<WebImageRequest>) throws {
         guard rightCount == requests.count else {
             throw WrongResult(description: "\(rightCount) right results of \(requests.count)")
         }
@@ -199,7 +206,7 @@ private final class WaitingLoader: ImageLoader {
         func setPriority(_ priority: LoadPriority) {}
     }
 
-    func canLoad(_ url: URL) -> Bool { url.scheme == "waiting" }
+    func canLoad(_ url: URL) -> Bool { true }
 
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

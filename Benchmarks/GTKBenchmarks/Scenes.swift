@@ -163,6 +163,7 @@ enum MeasuredPart: String {
     case warmGrid = "warm-grid"
     case firstPicture = "first-picture"
     case gallery
+    case zoom
 
     /// Runs the part that the arguments name, and ends the process.
     static func run(_ arguments: [String]) -> Never {
@@ -177,6 +178,7 @@ enum MeasuredPart: String {
                     case .animations: try AnimationRun(arguments).figures()
                     case .firstPicture: try FirstPictureRun(arguments).figures()
                     case .gallery: try GalleryRun(arguments).figures()
+                    case .zoom: try ZoomRun(arguments).figures()
                     }
                 print(figures.map { "\($0.key)=\($0.value)" }.joined(separator: " "))
             }
@@ -188,12 +190,22 @@ enum MeasuredPart: String {
     }
 
     /// Runs it in another process and reads its figures.
-    static func measure(_ part: MeasuredPart, _ arguments: [String]) throws -> [String: Double] {
+    ///
+    /// - Parameter environment: variables that the process has besides those of this one, or, for `nil`, has not.
+    static func measure(
+        _ part: MeasuredPart, _ arguments: [String], environment: [String: String?] = [:]
+    ) throws -> [String: Double] {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["--part", part.rawValue] + arguments
         process.standardOutput = output
+        if !environment.isEmpty {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment.compactMapValues(\.self)) {
+                $1
+            }
+            for (name, value) in environment where value == nil { process.environment?[name] = nil }
+        }
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()

@@ -45,6 +45,7 @@ extension BenchmarkGroup {
                     of: photographs(isQuick ? 50 : 500, in: directory), count: isQuick ? 500 : 10_000,
                     cache: directory.path("cache"), seconds: seconds)
             },
+            BenchmarkGroup(name: "zoom-views") { _ in try measureZoom(isQuick: isQuick) },
             BenchmarkGroup(name: "start-views") { _ in
                 let directory = try TemporaryDirectory()
                 try measureFirstPictures(of: photographs(6, in: directory), roundCount: isQuick ? 1 : 7)

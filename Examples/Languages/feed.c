@@ -16,7 +16,7 @@ static void set_up(GtkSignalListItemFactory *factory, GtkListItem *item, GdkPain
 static void bind(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data) {
     (void)factory, (void)data;
     GtkStringObject *uri = GTK_STRING_OBJECT(gtk_list_item_get_item(item));
-    web_image_picture_set_uri(WEB_IMAGE_PICTURE(gtk_list_item_get_child(item)), gtk_string_object_get_string(uri));
+    web_image_view_set_uri(WEB_IMAGE_VIEW(gtk_list_item_get_child(item)), gtk_string_object_get_string(uri));
 }
 
 static void activate(GtkApplication *application, const char *address) {

@@ -1,4 +1,5 @@
 // A feed of photographs in JavaScript: gjs feed.js http://127.0.0.1:8000
+imports.gi.versions.Gdk = '4.0';
 imports.gi.versions.Gtk = '4.0';
 imports.gi.versions.WebImage = '1.0';
 const {Gdk, Gtk, WebImage} = imports.gi;

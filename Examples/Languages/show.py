@@ -4,6 +4,7 @@ import sys
 
 import gi
 
+gi.require_version("Gdk", "4.0")
 gi.require_version("Gtk", "4.0")
 gi.require_version("WebImage", "1.0")
 from gi.repository import GLib, GObject, Gtk, WebImage

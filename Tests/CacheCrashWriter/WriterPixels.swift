@@ -30,7 +30,7 @@ package enum WriterPixels {
             let (key, original) = (key(number), Data("original \(number)".utf8))
             cache.disk?.store(original, for: key.original.description)
             cache.memory.set(image, for: key, cost: image.memoryCost)
-            cache.storePixels(image, madeFrom: BytesMark(original), for: key)
+            CacheAdapter.pipelineCache(cache).storePixels(image, madeFrom: BytesMark(original), for: key)
         }
     }
 

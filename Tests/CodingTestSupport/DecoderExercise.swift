@@ -37,7 +37,7 @@ package struct DecoderExercise {
         compareWithPieces(lenient, options)
         readFrames(lenient, options)
 
-        options.damage = .refuse
+        options.allowsDamage = false
         let strict = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
         compareWithPieces(strict, options)
         if case .success(let strict) = strict {
@@ -99,12 +99,20 @@ package struct DecoderExercise {
         switch (whole, pieces) {
         case (.success(let whole), .success(let pieces)):
             if let row = whole.pixels.firstRow(unlike: pieces.pixels) {
-                faults.append("other pixels in pieces from row \(row) of \(whole.pixels.height) (\(options.damage))")
+                faults.append(
+                    "other pixels in pieces from row \(row) of \(whole.pixels.height) (\(options.allowsDamage ? "damage allowed" : "damage refused"))"
+                )
             }
-            if whole.isPartial != pieces.isPartial { faults.append("partial one way only (\(options.damage))") }
+            if whole.isPartial != pieces.isPartial {
+                faults.append("partial one way only (\(options.allowsDamage ? "damage allowed" : "damage refused"))")
+            }
         case (.failure, .failure): break
-        case (.success, .failure(let error)): faults.append("fails in pieces only (\(options.damage)): \(error)")
-        case (.failure(let error), .success): faults.append("fails as a whole only (\(options.damage)): \(error)")
+        case (.success, .failure(let error)):
+            faults.append(
+                "fails in pieces only (\(options.allowsDamage ? "damage allowed" : "damage refused")): \(error)")
+        case (.failure(let error), .success):
+            faults.append(
+                "fails as a whole only (\(options.allowsDamage ? "damage allowed" : "damage refused")): \(error)")
         }
     }
 

@@ -79,13 +79,13 @@ static void placeholders_are_drawn_until_the_image_is(void) {
     g_object_set(picture, "placeholder-color", &red, NULL);
     wait_for_color(picture, 60, 60, RED);
     GdkPaintable *placeholder = new_paintable(GREEN);
-    web_image_picture_set_placeholder(picture, placeholder);
+    web_image_view_set_placeholder(WEB_IMAGE_VIEW(picture), placeholder);
     wait_for_color(picture, 60, 60, GREEN);
-    web_image_picture_set_uri(picture, uri);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uri);
     wait_for_color(picture, 60, 60, ORANGE);
-    web_image_picture_set_uri(picture, NULL);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), NULL);
     wait_for_color(picture, 60, 60, GREEN);
-    web_image_picture_set_placeholder(picture, NULL);
+    web_image_view_set_placeholder(WEB_IMAGE_VIEW(picture), NULL);
     g_object_set(picture, "placeholder-color", NULL, NULL);
     wait_for_color(picture, 60, 60, NONE);
     // All of a hash without details has one color.
@@ -105,7 +105,7 @@ typedef struct {
 } Change;
 
 static void change(Change *change) {
-    if (!change->is_set) web_image_picture_set_uri(change->picture, change->uri);
+    if (!change->is_set) web_image_view_set_uri(WEB_IMAGE_VIEW(change->picture), change->uri);
     change->is_set = TRUE;
 }
 
@@ -149,9 +149,9 @@ static void no_frame_has_the_image_of_an_earlier_uri(void) {
 
 static void a_paintable_does_not_draw_the_image_of_an_earlier_uri(void) {
     WebImagePaintable *paintable = web_image_paintable_new(uri);
-    while (web_image_paintable_get_loading(paintable)) g_main_context_iteration(NULL, TRUE);
+    while (web_image_view_get_loading(WEB_IMAGE_VIEW(paintable))) g_main_context_iteration(NULL, TRUE);
     g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 300);
-    web_image_paintable_set_uri(paintable, animation);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(paintable), animation);
     g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 0);
     g_object_unref(paintable);
 }
@@ -179,7 +179,7 @@ static void an_image_fades_in_above_its_placeholder(void) {
 
 static void corners_are_cut(void) {
     WebImagePicture *picture = new_picture();
-    web_image_picture_set_uri(picture, uri);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uri);
     wait_for_color(picture, 0, 0, ORANGE);
     // Nothing is drawn until the next frame, so each change is awaited where there is a color.
     g_object_set(picture, "corner-radius", 20.0, NULL);

@@ -5,7 +5,7 @@ static char *uris[2];
 static const int widths[2] = {300, 120};
 
 static void wait_until_idle(WebImagePicture *picture) {
-    while (web_image_picture_get_loading(picture)) g_main_context_iteration(NULL, TRUE);
+    while (web_image_view_get_loading(WEB_IMAGE_VIEW(picture))) g_main_context_iteration(NULL, TRUE);
 }
 
 static WebImagePicture *new_picture(GtkWidget **window) {
@@ -37,15 +37,15 @@ static void a_picture_shows_the_image_of_its_uri(void) {
     g_signal_connect_swapped(picture, "loaded", G_CALLBACK(increment), &loaded);
     g_signal_connect_swapped(picture, "failed", G_CALLBACK(increment), &failed);
     g_signal_connect_swapped(picture, "notify::progress", G_CALLBACK(increment), &progressed);
-    web_image_picture_set_uri(picture, uris[0]);
-    g_assert_true(web_image_picture_get_loading(picture));
-    g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 0);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
+    g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
+    g_assert_cmpfloat(web_image_view_get_progress(WEB_IMAGE_VIEW(picture)), ==, 0);
     wait_until_idle(picture);
     g_assert_cmpint(loaded, ==, 1);
     g_assert_cmpint(failed, ==, 0);
     g_assert_cmpint(progressed, >=, 1);
     g_assert_cmpint(get_width(picture), ==, widths[0]);
-    g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 1);
+    g_assert_cmpfloat(web_image_view_get_progress(WEB_IMAGE_VIEW(picture)), ==, 1);
     g_assert_true(gtk_widget_has_css_class(GTK_WIDGET(picture), "loaded"));
     int natural;
     gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
@@ -59,20 +59,20 @@ static void the_image_of_an_earlier_uri_never_appears(void) {
     int loaded = 0;
     g_signal_connect_swapped(picture, "loaded", G_CALLBACK(increment), &loaded);
     for (int index = 0; index < 20; index++) {
-        web_image_picture_set_uri(picture, uris[index % 2]);
-        g_assert_true(web_image_picture_get_loading(picture) || get_width(picture) == widths[index % 2]);
-        if (web_image_picture_get_loading(picture)) g_assert_cmpint(get_width(picture), ==, 0);
+        web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[index % 2]);
+        g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)) || get_width(picture) == widths[index % 2]);
+        if (web_image_view_get_loading(WEB_IMAGE_VIEW(picture))) g_assert_cmpint(get_width(picture), ==, 0);
     }
     wait_until_idle(picture);
     g_assert_cmpint(get_width(picture), ==, widths[1]);
-    web_image_picture_set_uri(picture, NULL);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), NULL);
     g_assert_cmpint(get_width(picture), ==, 0);
     g_assert_false(gtk_widget_has_css_class(GTK_WIDGET(picture), "loaded"));
     destroy(window);
 }
 
 static void show_second(WebImagePicture *picture) {
-    if (get_width(picture) == widths[0]) web_image_picture_set_uri(picture, uris[1]);
+    if (get_width(picture) == widths[0]) web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[1]);
 }
 
 static void loaded_second(WebImagePicture *picture, int *loaded) {
@@ -86,7 +86,7 @@ static void no_signal_is_of_an_earlier_uri(void) {
     int loaded = 0;
     g_signal_connect(picture, "notify::image-width", G_CALLBACK(show_second), NULL);
     g_signal_connect(picture, "loaded", G_CALLBACK(loaded_second), &loaded);
-    web_image_picture_set_uri(picture, uris[0]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
     while (loaded == 0) g_main_context_iteration(NULL, TRUE);
     wait_until_idle(picture);
     g_assert_cmpint(loaded, ==, 1);
@@ -98,22 +98,22 @@ static void a_failure_has_a_code_and_a_sentence(void) {
     WebImagePicture *picture = new_picture(&window);
     int failed = 0;
     g_signal_connect_swapped(picture, "failed", G_CALLBACK(increment), &failed);
-    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), "file:///nonexistent/image.png");
     wait_until_idle(picture);
     g_assert_cmpint(failed, ==, 1);
-    GError *error = web_image_picture_dup_error(picture);
+    GError *error = web_image_view_dup_error(WEB_IMAGE_VIEW(picture));
     g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_FILE);
     g_assert_nonnull(strstr(error->message, "/nonexistent/image.png"));
     g_clear_error(&error);
     g_assert_true(gtk_widget_has_css_class(GTK_WIDGET(picture), "failed"));
-    web_image_picture_reload(picture);
-    g_assert_true(web_image_picture_get_loading(picture));
-    g_assert_null(web_image_picture_dup_error(picture));
+    web_image_view_reload(WEB_IMAGE_VIEW(picture));
+    g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
+    g_assert_null(web_image_view_dup_error(WEB_IMAGE_VIEW(picture)));
     wait_until_idle(picture);
     g_assert_cmpint(failed, ==, 2);
-    web_image_picture_set_uri(picture, "not an address");
-    g_assert_false(web_image_picture_get_loading(picture));
-    error = web_image_picture_dup_error(picture);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), "not an address");
+    g_assert_false(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
+    error = web_image_view_dup_error(WEB_IMAGE_VIEW(picture));
     g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_INVALID_URI);
     g_clear_error(&error);
     destroy(window);
@@ -123,12 +123,12 @@ static void a_placeholder_gives_the_size_until_the_image_has_one(void) {
     GtkWidget *window;
     WebImagePicture *picture = new_picture(&window);
     GdkPaintable *placeholder = gdk_paintable_new_empty(64, 48);
-    web_image_picture_set_placeholder(picture, placeholder);
+    web_image_view_set_placeholder(WEB_IMAGE_VIEW(picture), placeholder);
     g_object_unref(placeholder);
     int natural;
     gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
     g_assert_cmpint(natural, ==, 64);
-    web_image_picture_set_uri(picture, uris[0]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
     wait_until_idle(picture);
     gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
     g_assert_cmpint(natural, ==, widths[0]);
@@ -165,20 +165,20 @@ static void decoding_at_size_follows_the_size_request(void) {
 static void a_disposed_picture_does_nothing(void) {
     GtkWidget *window;
     WebImagePicture *picture = g_object_ref(new_picture(&window));
-    web_image_picture_set_uri(picture, uris[0]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
     destroy(window);
     g_object_run_dispose(G_OBJECT(picture));
     g_object_run_dispose(G_OBJECT(picture));
-    web_image_picture_set_uri(picture, uris[1]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[1]);
     web_image_picture_set_content_fit(picture, GTK_CONTENT_FIT_COVER);
-    web_image_picture_reload(picture);
-    web_image_picture_cancel(picture);
+    web_image_view_reload(WEB_IMAGE_VIEW(picture));
+    web_image_view_cancel(WEB_IMAGE_VIEW(picture));
     // Critical messages end the test.
     gtk_widget_set_size_request(GTK_WIDGET(picture), 10, 10);
     gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_VERTICAL, -1, NULL, NULL, NULL, NULL);
-    g_assert_null(web_image_picture_get_uri(picture));
-    g_assert_false(web_image_picture_get_loading(picture));
-    g_assert_null(web_image_picture_dup_error(picture));
+    g_assert_null(web_image_view_get_uri(WEB_IMAGE_VIEW(picture)));
+    g_assert_false(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
+    g_assert_null(web_image_view_dup_error(WEB_IMAGE_VIEW(picture)));
     g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
     g_object_unref(picture);
     g_assert_null(picture);
@@ -195,26 +195,26 @@ static void a_handler_may_destroy_the_window(void) {
     while (picture != NULL) g_main_context_iteration(NULL, TRUE);
 }
 
-static void read_loading(WebImagePicture *picture) { g_assert_false(web_image_picture_get_loading(picture)); }
+static void read_loading(WebImageView *view) { g_assert_false(web_image_view_get_loading(view)); }
 
 static void a_handler_may_destroy_the_window_within_a_call(void) {
-    void (*const calls[])(WebImagePicture *) = {read_loading, web_image_picture_cancel, web_image_picture_reload};
+    void (*const calls[])(WebImageView *) = {read_loading, web_image_view_cancel, web_image_view_reload};
     for (gsize index = 0; index < G_N_ELEMENTS(calls); index++) {
         GtkWidget *window;
         WebImagePicture *picture = new_picture(&window);
         g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
         g_signal_connect_swapped(picture, "failed", G_CALLBACK(gtk_window_destroy), window);
-        web_image_picture_set_uri(picture, "not an address");
-        calls[index](picture);
+        web_image_view_set_uri(WEB_IMAGE_VIEW(picture), "not an address");
+        calls[index](WEB_IMAGE_VIEW(picture));
         g_assert_null(picture);
     }
     GtkWidget *window;
     WebImagePicture *picture = new_picture(&window);
     g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
-    web_image_picture_set_uri(picture, uris[0]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
     wait_until_idle(picture);
     g_signal_connect_swapped(picture, "notify::image-width", G_CALLBACK(gtk_window_destroy), window);
-    web_image_picture_set_uri(picture, uris[1]);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[1]);
     while (picture != NULL) g_main_context_iteration(NULL, TRUE);
 }
 
@@ -256,6 +256,8 @@ static void an_equal_value_changes_nothing(void) {
                 object, "priority", WEB_IMAGE_PRIORITY_LOW, "headers", headers, "processor", processor, "cache-policy",
                 WEB_IMAGE_CACHE_POLICY_RELOAD, NULL);
             if (is_paintable) g_object_set(object, "width", 30, "height", 20, NULL);
+            // It is in no window.
+            if (!is_paintable) g_object_set(object, "lazy", FALSE, NULL);
             g_object_get(object, "loading", &is_loading, NULL);
             // With this policy each load asks for the file again.
             g_assert_cmpint(is_loading, ==, time == 0);
@@ -298,7 +300,7 @@ static void a_failed_picture_is_retried_with_a_key(void) {
     GtkWidget *window;
     WebImagePicture *picture = new_picture(&window);
     GtkWidget *widget = GTK_WIDGET(picture);
-    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), "file:///nonexistent/image.png");
     wait_until_idle(picture);
     g_assert_false(gtk_widget_get_focusable(widget));
     g_assert_false(press(picture, GDK_KEY_Return));
@@ -309,7 +311,7 @@ static void a_failed_picture_is_retried_with_a_key(void) {
     g_assert_true(gtk_widget_grab_focus(widget));
     for (gsize index = 0; index < G_N_ELEMENTS(keys); index++) {
         g_assert_true(press(picture, keys[index]));
-        g_assert_true(web_image_picture_get_loading(picture));
+        g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
         g_assert_false(press(picture, keys[index]));
         // The focus stays for another attempt.
         g_assert_true(gtk_widget_is_focus(widget));
@@ -317,17 +319,17 @@ static void a_failed_picture_is_retried_with_a_key(void) {
     }
     // For assistive technologies.
     g_assert_true(gtk_widget_activate_action(widget, "image.retry", NULL));
-    g_assert_true(web_image_picture_get_loading(picture));
-    web_image_picture_set_uri(picture, uris[0]);
+    g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)));
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[0]);
     wait_until_idle(picture);
     g_assert_true(gtk_widget_get_focusable(widget));
     gtk_window_set_focus(GTK_WINDOW(window), NULL);
     g_assert_false(gtk_widget_get_focusable(widget));
     // What the program has set stays.
     gtk_widget_set_focusable(widget, TRUE);
-    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), "file:///nonexistent/image.png");
     wait_until_idle(picture);
-    web_image_picture_set_uri(picture, NULL);
+    web_image_view_set_uri(WEB_IMAGE_VIEW(picture), NULL);
     g_assert_false(press(picture, GDK_KEY_Return));
     g_assert_true(gtk_widget_get_focusable(widget));
     destroy(window);
@@ -338,7 +340,7 @@ static void a_paintable_has_the_size_of_its_image(void) {
     int sizes = 0;
     g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(increment), &sizes);
     g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 0);
-    while (web_image_paintable_get_loading(paintable)) g_main_context_iteration(NULL, TRUE);
+    while (web_image_view_get_loading(WEB_IMAGE_VIEW(paintable))) g_main_context_iteration(NULL, TRUE);
     g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, widths[1]);
     g_assert_cmpint(sizes, >=, 1);
     GdkPaintable *image = gdk_paintable_get_current_image(GDK_PAINTABLE(paintable));
@@ -353,7 +355,8 @@ static void pictures_are_released(void) {
     const int count = g_getenv("COUNT") == NULL ? 200 : atoi(g_getenv("COUNT")) / 100;
     for (int index = 0; index < count; index++) {
         GtkWidget *picture = g_object_ref_sink(web_image_picture_new_for_uri(uris[index % 2]));
-        g_assert_true(web_image_picture_get_loading(WEB_IMAGE_PICTURE(picture)) || get_width(WEB_IMAGE_PICTURE(picture)) > 0);
+        web_image_picture_set_lazy(WEB_IMAGE_PICTURE(picture), FALSE);
+        g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)) || get_width(WEB_IMAGE_PICTURE(picture)) > 0);
         g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
         g_object_unref(picture);
         g_assert_null(picture);
@@ -377,11 +380,11 @@ static void setting_and_unsetting_takes_no_memory(void) {
     WebImagePicture *picture = new_picture(&window);
     long before = 0;
     for (int index = 0; index < count; index++) {
-        web_image_picture_set_uri(picture, uris[index % 2]);
-        g_assert_true(web_image_picture_get_loading(picture) || get_width(picture) > 0);
+        web_image_view_set_uri(WEB_IMAGE_VIEW(picture), uris[index % 2]);
+        g_assert_true(web_image_view_get_loading(WEB_IMAGE_VIEW(picture)) || get_width(picture) > 0);
         if (index % 10 == 0) wait_until_idle(picture);
         g_main_context_iteration(NULL, FALSE);
-        web_image_picture_set_uri(picture, NULL);
+        web_image_view_set_uri(WEB_IMAGE_VIEW(picture), NULL);
         g_assert_cmpint(get_width(picture), ==, 0);
         if (index == count / 4) before = resident();
     }

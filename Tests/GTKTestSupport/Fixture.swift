@@ -1,7 +1,7 @@
 import CWebImageGTK
 import FoundationEssentials
 import GTKObjects
-import WebImage
+@testable import WebImage
 import XCTest
 
 @testable import WebImageGTK
@@ -9,12 +9,17 @@ import XCTest
 /// A test that shows widgets; skipped where there is no display. `xvfb-run -a env GSK_RENDERER=cairo swift test` has
 /// one.
 class GTKTestCase: XCTestCase {
+    /// How slots load. By default their widgets need not be on screen.
+    var loading: ImageLoading { .eager }
+
     override func setUpWithError() throws {
         _ = (TestHome.former, TestHome.directory)
         // Its result counts the first time only: later it says that GTK is initialised, display or not.
         _ = gtk_init_check()
         try XCTSkipIf(gdk_display_get_default() == nil, "no display: run under xvfb-run")
         LibraryLog.failTestsOnAssertions()
+        let loading = loading
+        MainActor.assumeIsolated { ImageSlot.standardLoading = loading }
     }
 }
 

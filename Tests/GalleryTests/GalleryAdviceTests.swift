@@ -27,9 +27,30 @@ final class GalleryAdviceTests: XCTestCase {
         for (error, advice) in cases {
             XCTAssertEqual(error.galleryAdvice, advice)
             XCTAssertEqual(
-                error.userDescription, [error.errorDescription, advice].compactMap(\.self).joined(separator: " "))
+                error.userDescription, [error.sentence(in: texts), advice].compactMap(\.self).joined(separator: " "))
             let facts = LoadFacts.failure(error, attempts: [])?.facts ?? []
             XCTAssertEqual(facts.first { $0.title == "What to do" }?.value, advice)
         }
+    }
+
+    func testProblemsHaveTheAddressAndNoPassword() throws {
+        let server = try XCTUnwrap(URL(string: "https://name:secret@host/a.png"))
+        let cases: [(WebImageError, String)] = [
+            (.httpStatus(code: 404, url: server), "the server responded with status 404 (not found)."),
+            (.timedOut(reason: .idle, after: .seconds(30), url: server), "nothing arrived for 30 s."),
+            (.certificate(reason: .expired, url: server), "the server's certificate has expired."),
+            (
+                .unrecognizedFormat(contentType: nil, leadingBytes: [71], url: server),
+                "the data is not an image in a known format; it begins with 47."
+            ),
+            (
+                .decoding(format: .png, reason: .corrupt("no header"), url: server),
+                "the png data could not be decoded: it is damaged (no header)."
+            ),
+        ]
+        for (error, problem) in cases { XCTAssertEqual(error.sentence(in: texts), "https://host/a.png: \(problem)") }
+        XCTAssertEqual(WebImageError.cancelled.sentence(in: texts), "The load was cancelled.")
+        let absent = WebImageError.file(path: "/photos/a.png", errno: ENOENT)
+        XCTAssertEqual(absent.sentence(in: texts), absent.errorDescription)
     }
 }

@@ -151,7 +151,7 @@ final class GalleryChangeTests: GTKTestCase {
             pump("the filmstrip's image") { viewer.filmstrip.image(at: 1)?.pixels[0, 0].x == 200 }
             pump("the new date") { cell.captionText.hasPrefix("b.png\n") && !cell.captionText.contains("2001") }
             try Self.replace("a.png", in: fixture, red: 210)
-            pump("the viewer's image") { viewer.canvas.layer?.picture.image?.pixels[0, 0].x == 210 }
+            pump("the viewer's image") { viewer.canvas.image?.pixels[0, 0].x == 210 }
         }
     }
 }
@@ -170,14 +170,14 @@ extension GalleryChangeTests {
             fixture.run("viewer-keep-rotation")
             pump("the message") { fixture.toasts.last?.message == "a.jpg is rotated" }
             pump("the new image") {
-                viewer.canvas.layer?.pixelSize == PixelSize(width: 64, height: 96) && viewer.isSettled
+                viewer.canvas.imageSize == PixelSize(width: 64, height: 96) && viewer.isSettled
             }
-            XCTAssertEqual(viewer.canvas.layer?.geometry.quarterTurns, 0, "it is not rotated twice")
-            let top = try XCTUnwrap(viewer.canvas.layer?.picture.image?.pixels[10, 5])
+            XCTAssertEqual(viewer.canvas.quarterTurns, 0, "it is not rotated twice")
+            let top = try XCTUnwrap(viewer.canvas.image?.pixels[10, 5])
             XCTAssertGreaterThan(top.x, 200, "red is at the top")
             fixture.toasts.last?.button?.action()
             pump("the former image") {
-                viewer.canvas.layer?.pixelSize == PixelSize(width: 96, height: 64) && viewer.isSettled
+                viewer.canvas.imageSize == PixelSize(width: 96, height: 64) && viewer.isSettled
             }
             XCTAssertEqual(try Data(contentsOf: file), former)
         }

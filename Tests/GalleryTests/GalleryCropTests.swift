@@ -77,7 +77,7 @@ final class GalleryCropTests: GTKTestCase {
             var saved: PixelRect?
             crop.onSave = { saved = $0 }
             // The right half of the rotated image is the upper one of the file.
-            let area = try XCTUnwrap(fixture.viewer.canvas.layer).geometry.area
+            let area = fixture.viewer.canvas.place.area
             crop.view.drag([-1, 0], area.width / 2, 0)
             crop.save()
             XCTAssertFalse(crop.isActive || crop.bar.isVisible)

@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImageCoding
 
 /// Names of files are bytes, which need not be UTF-8: those of old archives and cameras are not.
 final class GalleryFileNameTests: GTKTestCase {

@@ -19,7 +19,7 @@ final class GalleryGestureTests: GTKTestCase {
     }
 
     /// Opens the first of three images, each twice as wide as the viewer.
-    private func withPhotographs(_ body: @MainActor (ViewerFixture, PhotoCanvas) throws -> Void) throws {
+    private func withPhotographs(_ body: @MainActor (ViewerFixture, ZoomView) throws -> Void) throws {
         try ViewerFixture.with { fixture in
             let urls = try Self.files.get().enumerated().map { try fixture.write($1, "\($0).png") }
             fixture.open(urls)
@@ -50,7 +50,7 @@ final class GalleryGestureTests: GTKTestCase {
     func testTheWheelZoomsAtThePointer() throws {
         try withPhotographs { _, canvas in
             // The canvas and the full screen have one each.
-            let motions = canvas.widget.controllers(gtk_event_controller_motion_get_type())
+            let motions = ObjectPointer(canvas.widget).controllers(gtk_event_controller_motion_get_type())
             let wheel = try controller(gtk_event_controller_scroll_get_type(), of: canvas)
             canvas.change { $0.zoom(to: 0.8) }
             let place = Vector(100, 60)
@@ -168,13 +168,13 @@ final class GalleryGestureTests: GTKTestCase {
     }
 }
 
-@MainActor private func geometry(_ canvas: PhotoCanvas) throws -> ZoomGeometry {
-    try XCTUnwrap(canvas.layer).geometry
+@MainActor private func geometry(_ canvas: ZoomView) throws -> ZoomGeometry {
+    canvas.geometry
 }
 
 /// Returns the only controller of a type on the canvas.
-@MainActor private func controller(_ type: GType, of canvas: PhotoCanvas) throws -> ObjectPointer {
-    let controllers = canvas.widget.controllers(type)
+@MainActor private func controller(_ type: GType, of canvas: ZoomView) throws -> ObjectPointer {
+    let controllers = ObjectPointer(canvas.widget).controllers(type)
     XCTAssertEqual(controllers.count, 1)
     return try XCTUnwrap(controllers.first)
 }

@@ -8,6 +8,9 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImageCoding
+@testable import WebImage
+@testable import WebImageLoading
 
 /// The bars, without a load.
 final class TraceTimelineTests: XCTestCase {

@@ -1,12 +1,27 @@
 import CWebImageGTK
 import Dispatch
 import Foundation
+import ProgramSupport
 import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+
+final class FolderScannerTests: XCTestCase {
+    func testTheFirstImagesOfALargeFolderAreReportedFirst() throws {
+        let folder = try TemporaryFolder()
+        for number in 0..<600 { try Data().write(to: folder.url.appending(path: "\(number).jpg")) }
+        var reports: [[String]] = []
+        let failure = FolderScanner().scan(SystemString(folder.path), Cancellation()) { _, images in
+            reports.append(images.map(\.lastPathComponent))
+        }
+        XCTAssertNil(failure)
+        XCTAssertEqual(reports.map(\.count), [256, 344])
+        XCTAssertEqual(reports.flatMap { $0 }, (0..<600).map { "\($0).jpg" })
+    }
+}
 
 final class PageImagesTests: XCTestCase {
     private func links(_ html: String, at address: String = "https://host/a/b.html") throws -> [String] {

@@ -8,6 +8,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImage
 
 /// Opening locations, on the page of the images.
 final class GalleryOpeningTests: GTKTestCase {
@@ -154,8 +155,21 @@ final class GalleryOpeningTests: GTKTestCase {
             XCTAssertTrue(fixture.page.failure.widget.get("description", as: String.self).contains("No such file"))
             try fixture.folder.writeImage("b/b.png")
             fixture.page.failure.onRetry()
-            pump("the images") { fixture.page.shownChild == "grid" }
-            XCTAssertEqual(fixture.names, ["b.png"])
+            pump("the images") { fixture.names == ["b.png"] }
+            XCTAssertEqual(fixture.page.shownChild, "grid")
+        }
+    }
+
+    func testThePageWithoutImagesIsNotShownWhileLocationsAreRead() throws {
+        try withPage { fixture in
+            XCTAssertEqual(fixture.page.shownChild, "empty")
+            try fixture.folder.writeImage("a/a.png")
+            fixture.open("a")
+            XCTAssertTrue(fixture.names.isEmpty)
+            XCTAssertEqual(fixture.page.shownChild, "grid")
+            pump("the image") { fixture.names == ["a.png"] }
+            fixture.page.closeAll()
+            XCTAssertEqual(fixture.page.shownChild, "empty")
         }
     }
 
@@ -259,6 +273,21 @@ final class GalleryOpeningTests: GTKTestCase {
             XCTAssertEqual(reads.withLock { $0 }, urls)
             collection.replace(with: [urls[5]])
             pump("the shape after the replacement") { collection.isShapeKnown(of: 0) }
+            withExtendedLifetime(reader) {}
+        }
+    }
+
+    func testTheShapeOfAFileIsKnownBehindAThumbnail() throws {
+        try MainActor.assumeIsolated {
+            let folder = try TemporaryFolder()
+            let jpeg = try CodecRegistry.shared.encode(try Swatch.red.image(), as: .jpeg)
+            // A comment of 12,002 bytes behind the start of the image.
+            let comment = [0xFF, 0xFE, 0x2E, 0xE2] + [UInt8](repeating: 0, count: 12_000)
+            let url = try folder.write("a.jpg", jpeg.prefix(2) + comment + jpeg.dropFirst(2))
+            let collection = PhotoCollection()
+            let reader = ShapeReader(of: collection)
+            collection.replace(with: [url])
+            pump("the shape") { collection.isShapeKnown(of: 0) }
             withExtendedLifetime(reader) {}
         }
     }

@@ -100,6 +100,21 @@ final class JustifiedLayoutTests: XCTestCase {
         XCTAssertEqual(layout([3], width: 300).frames(ofRow: 0, [3]), [.init(x: 0, width: 300, height: 100, y: 0)])
     }
 
+    func testThereIsSpaceAroundAllImages() throws {
+        let ratios = [Float](repeating: 1.5, count: 9)
+        let layout = JustifiedLayout(aspectRatios: ratios, width: 1_000, rowHeight: 150, edge: 12)
+        XCTAssertEqual(layout.rows.first?.y, 12)
+        let frames = layout.frames(ofRow: 0, ratios)
+        XCTAssertEqual(frames.first?.x, 12)
+        XCTAssertEqual(frames.last.map { $0.x + $0.width }, 988)
+        let last = try XCTUnwrap(layout.rows.last)
+        XCTAssertEqual(layout.contentHeight, last.y + last.height + 12)
+        // A heading has its own.
+        let days = JustifiedLayout(
+            aspectRatios: ratios, width: 1_000, rowHeight: 150, edge: 12, sections: [0], headingHeight: 44)
+        XCTAssertEqual(days.rows.first?.y, 44)
+    }
+
     func testFindsRowsByPosition() {
         let ratios = [Float](repeating: 1, count: 100_000)
         let layout = layout(ratios)
@@ -178,6 +193,28 @@ final class PhotoGridTests: GTKTestCase {
         }
     }
 
+    func testImagesAndNamesHaveSpaceAroundThem() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(3) { grid, session in
+                let cell = try XCTUnwrap(grid.boundCells.first)
+                @MainActor func frame(_ widget: ObjectPointer, in other: ObjectPointer) -> graphene_rect_t {
+                    var bounds = graphene_rect_t()
+                    _ = gtk_widget_compute_bounds(widget.widget, other.widget, &bounds)
+                    return bounds
+                }
+                pump("the place") { frame(cell.widget, in: grid.widget).origin.x == 12 }
+                XCTAssertEqual(frame(cell.widget, in: grid.widget).origin.y, 12)
+                let height = cell.height
+                session.settings.change { $0.showsNames = true }
+                pump("the names") { cell.height == height + PhotoCell.captionHeight && !cell.children.isEmpty }
+                let caption = frame(try XCTUnwrap(cell.children.first), in: cell.widget)
+                XCTAssertEqual(caption.origin.y, Float(height + 6))
+                pump("the dates") { grid.boundCells.allSatisfy { $0.captionText.contains("\n20") } }
+            }
+        }
+        XCTAssertEqual(MainActor.assumeIsolated { PhotoGrid.edge(ofWidth: 360) }, 6)
+    }
+
     func testAHundredThousandImagesNeedFewCells() throws {
         try MainActor.assumeIsolated {
             try Self.withGrid(100_000) { grid, session in
@@ -206,6 +243,23 @@ final class PhotoGridTests: GTKTestCase {
                 pumpUntilIdle()
                 let now = grid.boundCells.first { $0.isOnScreen }?.item?.index
                 XCTAssertEqual(try XCTUnwrap(first), try XCTUnwrap(now), accuracy: 8)
+            }
+        }
+    }
+
+    func testImagesThatALayoutMovesFarAwayAreHidden() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(300) { grid, session in
+                @MainActor func visibleIndices() -> [Int] {
+                    grid.boundCells.filter { gtk_widget_get_child_visible($0.widget.widget) != 0 }
+                        .compactMap { $0.item?.index }
+                }
+                session.settings.change { $0.rowHeight = 60 }
+                pump("small images") { visibleIndices().contains(40) }
+                session.settings.change { $0.rowHeight = 600 }
+                // GTK draws after the layout, before cells are released.
+                grid.layOut(width: grid.width, height: grid.height)
+                XCTAssertLessThan(try XCTUnwrap(visibleIndices().max()), 4)
             }
         }
     }
@@ -252,11 +306,12 @@ final class PhotoGridTests: GTKTestCase {
                     let left = Double(bounds.origin.x)
                     return (left, Double(grid.width) - left - Double(bounds.size.width))
                 }
-                pump("the layout") { edges().left == 0 }
+                let edge = PhotoGrid.edge(ofWidth: 800)
+                pump("the layout") { edges().left == edge }
                 gtk_widget_set_direction(grid.widget.widget, GTK_TEXT_DIR_RTL)
                 grid.queueLayout()
-                pump("the mirrored layout") { edges().right == 0 }
-                XCTAssertGreaterThan(edges().left, 0)
+                pump("the mirrored layout") { edges().right == edge }
+                XCTAssertGreaterThan(edges().left, edge)
             }
         }
     }

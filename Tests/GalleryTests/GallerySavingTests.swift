@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImageCoding
 
 /// Images that the viewer saves as files.
 final class GallerySavingTests: GTKTestCase {
@@ -241,7 +242,7 @@ final class GallerySavingTests: GTKTestCase {
         try ViewerFixture.with { fixture in
             fixture.open([try fixture.write(try picture(80, 60) { _, _ in shade(3) }, "a.png")])
             fixture.settle()
-            let preview = fixture.viewer.canvas.layer?.miniature(side: 320)
+            let preview = fixture.viewer.canvas.makePaintable(maximumSide: 320).map { ObjectPointer($0) }
             defer { if let preview { g_object_unref(preview.address) } }
             XCTAssertEqual(preview.map { gdk_paintable_get_intrinsic_width($0.opaque) }, 80)
             let dialog = SaveDialog(

@@ -157,7 +157,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         return try ProgramRun(
             "Gallery",
             [
-                "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x400",
+                "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x440",
                 "--screenshot", screenshotURL.path, "--report", reportURL.path,
             ], scale: scale)
     }

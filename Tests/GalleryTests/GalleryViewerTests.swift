@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImage
 
 final class GalleryViewerTests: GTKTestCase {
     // MARK: Order
@@ -38,7 +39,7 @@ final class GalleryViewerTests: GTKTestCase {
             for number in 1...50 {
                 fixture.run("next")
                 for _ in 0..<(number % 4) { g_main_context_iteration(nil, 0) }
-                if let image = fixture.viewer.canvas.layer?.picture.image {
+                if let image = fixture.viewer.canvas.image {
                     XCTAssertEqual(image.pixels[0, 0], shade(number), "image \(number)")
                 }
             }
@@ -54,14 +55,14 @@ final class GalleryViewerTests: GTKTestCase {
                 try fixture.write(try picture(40, 30) { _, _ in shade(number) }, "\(number).png")
             }
             fixture.open(urls, at: 1)
-            let box = PhotoLayer.box(fixture.viewer.canvas.viewport, 1)
+            let size = fixture.viewer.canvas.viewport
             let isInMemory = { (index: Int) in
-                fixture.session.manager.isInMemory(PhotoLayer.request(urls[index], box: box))
+                fixture.session.manager.isInMemory(WebImageRequest.photo(urls[index], for: size, scale: 1))
             }
             pump("the neighbors") { isInMemory(0) && isInMemory(2) }
             XCTAssertFalse(isInMemory(3))
             fixture.run("next")
-            XCTAssertNotNil(fixture.viewer.canvas.layer?.picture.image, "a neighbor is on display at once")
+            XCTAssertNotNil(fixture.viewer.canvas.image, "a neighbor is on display at once")
         }
     }
 
@@ -69,10 +70,10 @@ final class GalleryViewerTests: GTKTestCase {
         try ViewerFixture.with(hasLayout: false) { fixture in
             let url = try fixture.write(try picture(2_000, 1_000) { _, _ in shade(1) }, "large.png")
             fixture.open([url])
-            XCTAssertNil(fixture.viewer.canvas.layer, "the size is unknown before the first layout")
+            XCTAssertNil(fixture.viewer.canvas.image, "the size is unknown before the first layout")
             XCTAssertFalse(fixture.viewer.isSettled)
-            pump("the image") { fixture.viewer.canvas.layer?.picture.image != nil }
-            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.image?.width, fixture.viewer.canvas.width)
+            pump("the image") { fixture.viewer.canvas.image != nil }
+            XCTAssertEqual(fixture.viewer.canvas.image?.width, fixture.viewer.canvas.width)
         }
     }
 
@@ -86,11 +87,12 @@ final class GalleryViewerTests: GTKTestCase {
             fixture.session.settings.change { $0.slideSeconds = 1 }
             fixture.viewer.toggleSlideShow()
             pump("the next image") { fixture.viewer.currentURL == urls[1] }
-            XCTAssertEqual(
-                fixture.viewer.canvas.layer?.url, urls[0], "the former image stays until the next has loaded")
+            XCTAssertNotNil(fixture.viewer.canvas.image, "the former image stays until the next has loaded")
+            XCTAssertTrue(fixture.viewer.isIncoming)
             fixture.viewer.slideShow.stop()
             fixture.answerLast(urls[1], with: file)
-            pump("the fade") { fixture.viewer.canvas.layer?.url == urls[1] && fixture.viewer.isSettled }
+            pump("the fade") { !fixture.viewer.isIncoming && fixture.viewer.isSettled }
+            XCTAssertEqual(fixture.viewer.canvas.imageURL, urls[1])
         }
     }
 
@@ -123,11 +125,11 @@ final class GalleryViewerTests: GTKTestCase {
 
             fixture.open([url])
             for x in [0.01, 0.5, 0.99] { XCTAssertEqual(fixture.pixel(x, 0.5), shade(4), "as large as the image") }
-            XCTAssertEqual(fixture.viewer.canvas.layer?.state, .loading(fraction: nil))
+            XCTAssertEqual(fixture.viewer.canvas.loadState, .loading(received: 0, expected: nil))
             fixture.answer(url, with: file)
             fixture.settle()
-            XCTAssertEqual(fixture.viewer.canvas.layer?.pixelSize, PixelSize(width: 1_600, height: 900))
-            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.image?.width, fixture.viewer.canvas.width)
+            XCTAssertEqual(fixture.viewer.canvas.imageSize, PixelSize(width: 1_600, height: 900))
+            XCTAssertEqual(fixture.viewer.canvas.image?.width, fixture.viewer.canvas.width)
         }
     }
 
@@ -139,7 +141,7 @@ final class GalleryViewerTests: GTKTestCase {
             let load = try XCTUnwrap(fixture.loader.lastLoad(of: url))
             load.begin(expectedByteCount: 1_000)
             load.send(Data(count: 250))
-            pump("the progress") { fixture.viewer.canvas.layer?.state == .loading(fraction: 0.25) }
+            pump("the progress") { fixture.viewer.canvas.loadState.fraction == 0.25 }
             pump("the bar") { fixture.viewer.progress.widget.isVisible }
             XCTAssertEqual(gtk_progress_bar_get_fraction(fixture.viewer.progress.widget.opaque), 0.25)
             load.end(.failure(.cancelled))
@@ -170,16 +172,16 @@ final class GalleryViewerTests: GTKTestCase {
             let file = try fixture.write(columns, "columns.png")
             fixture.open([file])
             fixture.settle()
-            XCTAssertEqual(fixture.viewer.canvas.layer?.pixelSize, PixelSize(width: 2_600, height: 1_500))
-            XCTAssertEqual(fixture.viewer.canvas.layer?.showsFull, false)
+            XCTAssertEqual(fixture.viewer.canvas.imageSize, PixelSize(width: 2_600, height: 1_500))
+            XCTAssertEqual(fixture.viewer.canvas.showsFull, false)
             fixture.viewer.canvas.change { geometry in
                 geometry.zoom(to: 1)
                 // The corner where four tiles meet.
                 geometry.pan(by: -geometry.origin - ZoomGeometry.Vector(900, 900))
             }
-            pump("all pixels") { fixture.viewer.canvas.layer?.showsFull == true && fixture.viewer.isSettled }
-            let area = try XCTUnwrap(fixture.viewer.canvas.layer?.geometry.area)
-            let drawn = Rendering(of: fixture.viewer.canvas.widget.widget)
+            pump("all pixels") { fixture.viewer.canvas.showsFull == true && fixture.viewer.isSettled }
+            let area = fixture.viewer.canvas.place.area
+            let drawn = Rendering(of: fixture.viewer.canvas.widget)
             for y in stride(from: 0, to: fixture.viewer.canvas.height, by: 7) {
                 for x in 0..<fixture.viewer.canvas.width {
                     let (column, row) = (x - Int(area.x.rounded()), y - Int(area.y.rounded()))
@@ -222,7 +224,7 @@ final class GalleryViewerTests: GTKTestCase {
             fixture.run("frame-forward")
             pump("the next frame") { player.currentFrameIndex == 6 }
             fixture.run("faster")
-            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.playback.rate, 1.5)
+            XCTAssertEqual(fixture.viewer.canvas.playback.rate, 1.5)
             fixture.run("play")
             XCTAssertTrue(player.isPlaying)
             fixture.open([try fixture.write(try picture(8, 8) { _, _ in shade(1) }, "still.png")])

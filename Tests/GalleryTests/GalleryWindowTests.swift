@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImage
 
 /// What the window does with its parts: the grid, the viewer and the inspector.
 final class GalleryWindowTests: GTKTestCase {
@@ -195,6 +196,35 @@ final class GalleryWindowTests: GTKTestCase {
             pump("the message above the buttons") {
                 toast().map { gtk_widget_get_mapped($0) != 0 && bottom($0) <= bottom(bar.widget, isTop: true) } ?? false
             }
+        }
+    }
+
+    func testAMessageIsAboveTheBarOfTheSelection() throws {
+        try WindowFixture.withImages { fixture in
+            let window = fixture.window
+            window.photos.grid.selectAll()
+            window.showToast("3 links copied")
+            let toasts = window.photos.toasts.widget
+            @MainActor func frame(_ widget: UnsafeMutablePointer<GtkWidget>) -> graphene_rect_t {
+                var bounds = graphene_rect_t()
+                _ = gtk_widget_compute_bounds(widget, window.widget.widget, &bounds)
+                return bounds
+            }
+            pump("the message above the bar") {
+                guard let toast = gtk_widget_get_last_child(toasts), let bar = gtk_widget_get_next_sibling(toasts),
+                    String(cString: gtk_widget_get_css_name(toast)) == "toast"
+                else { return false }
+                let (message, selection) = (frame(toast), frame(bar))
+                return message.size.height > 0 && selection.size.height > 0
+                    && message.origin.y + message.size.height <= selection.origin.y
+            }
+        }
+    }
+
+    func testThePagesForDevelopersAreApartFromTheOtherCommands() throws {
+        try WindowFixture.withImages { fixture in
+            let developers = fixture.window.actions.filter { $0.group == .developers }.map(\.name)
+            XCTAssertEqual(developers, ["page-photos", "page-learn", "page-statistics", "clear-caches"])
         }
     }
 

@@ -5,6 +5,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+@testable import WebImageCoding
 
 /// Files that are rotated without loss.
 final class PhotoRotationTests: XCTestCase {

@@ -25,10 +25,14 @@ func send(_ reply: DecoderReply, number: Int) {
     try? channel.send(bytes)
 }
 
+func place(_ size: PixelSize, offset: Int = 0, bytesPerRow: Int? = nil) -> PixelLayout {
+    PixelLayout(offset: offset, size: size, bytesPerRow: bytesPerRow ?? size.width * 4, isOpaque: true)
+}
+
 func layout(_ size: PixelSize, offset: Int = 0, bytesPerRow: Int? = nil) -> DecodedImage {
     DecodedImage(
-        pixels: PixelLayout(offset: offset, size: size, bytesPerRow: bytesPerRow ?? size.width * 4, isOpaque: true),
-        frameCount: 1, isPartial: false, isThumbnail: false, animation: nil)
+        pixels: place(size, offset: offset, bytesPerRow: bytesPerRow), frameCount: 1, isPartial: false,
+        isThumbnail: false, animation: nil)
 }
 
 /// Says whether a call was refused, as the error of an image.
@@ -97,6 +101,17 @@ func misbehave(_ word: Substring, request: NumberedRequest, output: SharedMemory
         memset(mapping.address, 17, large.pixelByteCount)
         send(.image(layout(large)), number: number)
         for value in 0..<200 { memset(mapping.address, Int32(value), large.pixelByteCount) }
+    case "rowsOutside": send(.rows(place(small, offset: 1 << 39), count: 4), number: number)
+    case "rowsOfHuge": send(.rows(place(PixelSize(width: 65_535, height: 65_535)), count: 4), number: number)
+    case "rowsBack": for count in [4, 2] { send(.rows(place(small), count: count), number: number) }
+    case "rowsElsewhere":
+        for offset in [0, 4096] { send(.rows(place(small, offset: offset), count: 4 + offset / 4096), number: number) }
+    case "rowsWithdrawn":
+        guard let mapping = output.mapped(.shared) else { exit(1) }
+        memset(mapping.address, 17, small.pixelByteCount)
+        send(.rows(place(small), count: 4), number: number)
+        memset(mapping.address, 99, small.pixelByteCount)
+        send(.image(layout(small)), number: number)
     case "shrink":
         guard ftruncate(output.descriptor, 0) != 0 else { exit(1) }
         if let mapping = output.mapped(.shared) { memset(mapping.address, 17, large.pixelByteCount) }

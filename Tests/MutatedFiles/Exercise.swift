@@ -62,9 +62,9 @@ final class Exercise: Sendable {
         do throws(WebImageError) {
             switch random.index(below: 8) {
             case 0:
-                let info = try registry.info(of: data)
+                _ = try registry.info(of: data)
                 _ = try registry.metadata(of: data)
-                if let map = try registry.gainMap(of: data, info, options: options) {
+                if let map = try registry.gainMap(of: data, limits: options.limits) {
                     note(Image(pixels: map.pixels), options)
                 }
             case 1: try decodeInParts(data, options)

@@ -24,7 +24,7 @@ let seed = arguments.dropFirst().first.flatMap(UInt64.init) ?? 1
 let keptDirectory = arguments.dropFirst(2).first
 
 #if WEBIMAGE_FORMATS
-    let local = CodecRegistry.inProcess()
+    let local = FormatLibraries.registry()
 #else
     let local = CodecRegistry()
 #endif

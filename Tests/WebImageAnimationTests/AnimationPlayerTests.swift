@@ -1,6 +1,6 @@
 import Testing
-import WebImageCore
-import WebImageProcessing
+@testable import WebImageCore
+@testable import WebImageProcessing
 import WebImageTestSupport
 
 @testable import WebImageAnimation

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageAnimation

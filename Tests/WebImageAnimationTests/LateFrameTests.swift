@@ -1,5 +1,5 @@
 import Testing
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageAnimation

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import WebImageCoding
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageAnimation

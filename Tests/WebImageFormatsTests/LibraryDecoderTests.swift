@@ -189,7 +189,7 @@ import WebImageTestSupport
         let data = try files.data("image.tif")
         #expect(Pixels(try registry.decode(data).pixels) == Pixels(source))
         var options = DecodingOptions()
-        options.damage = .refuse
+        options.allowsDamage = false
         #expect(throws: WebImageError.self) { try registry.decode(data.prefix(data.count / 2), options: options) }
     }
 

@@ -25,7 +25,7 @@ import WebImageTestSupport
     }
 
     private func map(in data: Data) throws -> GainMap? {
-        try registry.gainMap(of: data, registry.info(of: data), options: DecodingOptions())
+        try registry.gainMap(of: data)
     }
 
     @Test(arguments: [LibraryFormat.avif, .heic].filter(\.isBuilt)) func finds(format: LibraryFormat) throws {

@@ -229,7 +229,7 @@ import WebImageTestSupport
         tiff.strips =
             heights.map { plane(width, $0) { isRed($0 / factors[0]) ? 76 : 100 } }
             + heights.map(chroma(85)) + heights.map(chroma(255))
-        let pixels = try registry.decode(tiff.data, options: DecodingOptions(damage: .refuse)).pixels
+        let pixels = try registry.decode(tiff.data, options: DecodingOptions(allowsDamage: false)).pixels
         for y in 0..<height {
             for x in 0..<width {
                 let pixel = pixels[x, y]
@@ -266,7 +266,7 @@ import WebImageTestSupport
                 plain.strips.append(bytes(samples))
                 compressed.strips.append(TIFFBytes.deflated(bytes(differences)))
             }
-            let options = DecodingOptions(damage: .refuse)
+            let options = DecodingOptions(allowsDamage: false)
             let pixels = try registry.decode(compressed.data, options: options).pixels
             #expect(try Pixels(pixels) == Pixels(registry.decode(plain.data, options: options).pixels))
         }
@@ -331,7 +331,7 @@ import WebImageTestSupport
         #expect(try difference(tiff.data, Self.color) <= Self.tolerance(bits))
         tiff.strips[0].removeLast(tiff.strips[0].count / 2)
         #expect(throws: WebImageError.decoding(format: .tiff, reason: .corrupt("strip 1 of 1 cannot be read (JPEG)"))) {
-            try registry.decode(tiff.data, options: DecodingOptions(damage: .refuse))
+            try registry.decode(tiff.data, options: DecodingOptions(allowsDamage: false))
         }
     }
 
@@ -356,7 +356,7 @@ import WebImageTestSupport
         var tiff = TIFFBytes(width: 40, height: 20, bits: bits, photometric: photometric, compression: 5)
         tiff.entries = [(278, 4, [10])]
         tiff.strips = [Array(repeating: 0xFF, count: 90), Array(repeating: 0xFF, count: 90)]
-        let options = DecodingOptions(damage: .refuse)
+        let options = DecodingOptions(allowsDamage: false)
         let error = #expect(throws: WebImageError.self) { try registry.decode(tiff.data, options: options) }
         let text = "\(String(describing: error))"
         #expect(text.contains("LZW") && !text.contains("Sorry") && !text.contains("1844674"))

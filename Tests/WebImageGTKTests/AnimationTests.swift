@@ -5,6 +5,7 @@ import XCTest
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
+@testable import WebImageAnimation
 
 private let colors: [Swatch] = [.red, .green, .blue]
 

@@ -4,6 +4,8 @@ import XCTest
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
+@testable import WebImage
+@testable import WebImageCaching
 
 /// Views with a manager whose cache is custom, or a group.
 final class CustomCacheViewTests: GTKTestCase {
@@ -111,7 +113,7 @@ final class CustomCacheViewTests: GTKTestCase {
             let request = WebImageRequest(try scene.url("a"), options: .waitForStore, thumbnail: thumbnail)
             let picture = scene.addPicture()
             scene.load(request, in: picture, scene.manager(with: cache)) { $0.answer(.red) }
-            cache.waitUntilPixelsAreWritten()
+            cache.blockingFlushPixels()
             cache.memory.removeAll()
             picture.prepareForReuse()
             // A manager that decodes nothing.

@@ -1,3 +1,4 @@
+@testable import WebImageAnimation
 #if WEBIMAGE_FORMATS
     import CWebImageGTK
     import XCTest

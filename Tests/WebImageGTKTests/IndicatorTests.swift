@@ -97,7 +97,7 @@ final class IndicatorTests: GTKTestCase {
             picture.setImage(try fixture.url("red"), manager: fixture.manager)
             window.show(picture)
             var times: [gint64] = []
-            picture.paintable.onInvalidate = { times.append(g_get_monotonic_time()) }
+            picture.picturePaintable.onInvalidate = { times.append(g_get_monotonic_time()) }
             pump("six drawings") { times.count == 6 }
             // However busy the machine is, it takes longer then.
             XCTAssertGreaterThan(Duration.microseconds(times[5] - times[0]), interval * 4)
@@ -113,7 +113,7 @@ final class IndicatorTests: GTKTestCase {
             picture.indicator = .ring()
             picture.setImage(url, manager: fixture.manager)
             var drawingCount = 0
-            picture.paintable.onInvalidate = { drawingCount += 1 }
+            picture.picturePaintable.onInvalidate = { drawingCount += 1 }
             for received in Int64(1)...100 {
                 picture.imageSlot.loadStateDidChange(to: .loading(received: received, expected: 100))
             }
@@ -134,7 +134,7 @@ final class IndicatorTests: GTKTestCase {
                 window.show(picture)
                 picture.indicator = .slow(.milliseconds(60))
                 picture.setImage(try fixture.url("\(index)"), manager: fixture.manager)
-                picture.paintable.onInvalidate = { drawingCounts[index] += 1 }
+                picture.picturePaintable.onInvalidate = { drawingCounts[index] += 1 }
                 // The second one begins in the middle of the first one's interval.
                 var isHalf = false
                 let call = MainLoopCall.after(milliseconds: 30) { isHalf = true }

@@ -4,6 +4,7 @@ import XCTest
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
+@testable import WebImageAnimation
 
 /// Decoding at the size of the view.
 final class DisplaySizeTests: GTKTestCase {

@@ -267,7 +267,7 @@ final class BusyWindowTests: GTKTestCase {
                 waitOffMain("the decode") { fixture.manager.cachedImage(for: WebImageRequest(url)) != nil }
                 let readyFrame = window.frameCount
                 var shownFrame: Int?
-                picture.paintable.onSnapshot = { [weak picture] in
+                picture.picturePaintable.onSnapshot = { [weak picture] in
                     if shownFrame == nil, picture?.image != nil { shownFrame = window.frameCount }
                 }
                 pump("the image on screen") { shownFrame != nil }
@@ -307,7 +307,7 @@ final class BusyWindowTests: GTKTestCase {
 
     init() {
         gtk_widget_set_size_request(busy.widget, 20, 20)
-        busy.paintable.onSnapshot = { [weak self] in
+        busy.picturePaintable.onSnapshot = { [weak self] in
             self?.frameCount += 1
             g_usleep(25_000)
         }

@@ -6,6 +6,7 @@ import XCTest
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
+@testable import WebImage
 
 final class PictureOptionsTests: GTKTestCase {
     func testShowsThePlaceholderWhileLoading() throws {

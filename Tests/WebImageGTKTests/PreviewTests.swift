@@ -5,6 +5,7 @@ import XCTest
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
+@testable import WebImageAnimation
 
 /// Files that are shown while they arrive.
 final class PicturePreviewTests: GTKTestCase {

@@ -159,6 +159,36 @@ final class SameURLTests: GTKTestCase {
         }
     }
 
+    /// As a cell of a grid that moves out of sight with a layout, gets another size, and moves back.
+    func testATransferGoesOnWhileTheNewRequestWaitsForItsPlace() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.loading = .lazy
+            window.add(picture.widget)
+            window.present()
+            var request = WebImageRequest(try fixture.url("red"))
+            request.thumbnail = Thumbnail(.pixels(width: 2, height: 2))
+            let outcomes = Outcomes()
+            picture.setImage(request, manager: fixture.manager, completion: { outcomes.append($0) })
+            pump("the load") { fixture.loader.loads.count == 1 }
+            gtk_widget_set_visible(picture.widget, 0)
+            for pixels in 3...4 {
+                request.thumbnail = Thumbnail(.pixels(width: pixels, height: pixels))
+                picture.setImage(request, manager: fixture.manager, completion: { outcomes.append($0) })
+                XCTAssertTrue(picture.imageSlot.isWaitingForPlace)
+            }
+            pumpUntilIdle()
+            XCTAssertEqual(fixture.loader.loads.first?.isCancelled, false)
+            gtk_widget_set_visible(picture.widget, 1)
+            pump("the load that joins") { picture.imageSlot.phase.operation != nil }
+            fixture.loader.loads.first?.answer(.red)
+            pump("the image") { outcomes.successCount == 1 }
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            XCTAssertEqual(outcomes.errors, [.cancelled, .cancelled])
+        }
+    }
+
     func testPreviewsStartWithTheBytesThatHaveArrived() throws {
         try MainActor.assumeIsolated {
             let (fixture, view) = (PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }, WebPicture())

@@ -2,7 +2,7 @@ import CWebImageIsolation
 import FoundationEssentials
 import Glibc
 import Testing
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
 
 @testable import WebImageIsolation
@@ -55,7 +55,7 @@ import WebImageCore
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
         try connection.send(
             .encodeAnimation(
-                .gif, Sent(EncodingOptions()), size: Self.frameSize, isOpaque: true, loopCount: 0,
+                .gif, SentEncodingOptions(EncodingOptions()), size: Self.frameSize, isOpaque: true, loopCount: 0,
                 durations: [.milliseconds(100), .milliseconds(100)]))
         guard case .needsFrame = try connection.reply() else {
             Issue.record("no frame is needed")
@@ -92,10 +92,36 @@ import WebImageCore
         let file = try memory(
             CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 640, height: 480)), as: .png))
         try startEncoding()
-        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        try connection.send(.decode(.png, SentDecodingOptions(DecodingOptions())), [file])
         try connection.send(.cancel, isNew: false)
         try finishEncoding()
         try expectFailure("a cancelled image") { $0 == .cancelled }
+    }
+
+    /// The program copies them meanwhile.
+    @Test(arguments: [PixelSize(width: 2000, height: 1600), PixelSize(width: 500, height: 400)])
+    func aPhotographReportsTheRowsThatAreFinished(size: PixelSize) throws {
+        let file = try CodecRegistry().encode(IsolatedDecodingTests.image(size), as: .jpeg)
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
+        try connection.send(.decode(.jpeg, SentDecodingOptions(DecodingOptions())), [memory(file)])
+        var (counts, layouts) = ([Int](), [PixelLayout]())
+        while true {
+            switch try connection.reply() {
+            case .rows(let layout, let count):
+                counts.append(count)
+                layouts.append(layout)
+            case .image(let image):
+                // Copying few rows costs less than the message about them.
+                #expect(counts.isEmpty == (size.width == 500))
+                #expect(counts == counts.sorted() && counts.allSatisfy { $0 <= size.height })
+                #expect(layouts.allSatisfy { $0.isSamePlace(as: image.pixels) })
+                #expect(image.finishedRowCount == counts.last ?? 0)
+                return
+            case let other:
+                Issue.record("\(other)")
+                return
+            }
+        }
     }
 
     @Test func cancellingStopsTheImageInProgress() throws {
@@ -103,7 +129,7 @@ import WebImageCore
             IsolatedDecodingTests.image(PixelSize(width: 6000, height: 6000)), as: .png,
             options: EncodingOptions().with { $0.pngLevel = 1 })
         try connection.send(.keepOutput, [SharedMemory(byteCount: 256 << 20)])
-        try connection.send(.decode(.png, Sent(DecodingOptions())), [memory(file)])
+        try connection.send(.decode(.png, SentDecodingOptions(DecodingOptions())), [memory(file)])
         try connection.send(.cancel, isNew: false)
         guard case .failure(.cancelled) = try connection.reply() else {
             Issue.record("the image was not cancelled")
@@ -138,7 +164,7 @@ import WebImageCore
             let layout = PixelLayout(offset: 0, size: image.pixels.size, bytesPerRow: 64 * 4, isOpaque: true)
             if format != .svg {
                 let pixels = try image.pixels.withUnsafeBytes { try SharedMemory(constant: $0) }
-                try connection.send(.encode(format, Sent(EncodingOptions()), layout), [pixels])
+                try connection.send(.encode(format, SentEncodingOptions(EncodingOptions()), layout), [pixels])
                 guard case .failure(.unavailable(format, reason)) = try connection.reply() else {
                     Issue.record("the library is not missing")
                     return
@@ -165,7 +191,7 @@ import WebImageCore
     @Test func framesThatThereAreNotAreErrors() throws {
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
-        try connection.send(.openFrames(session: 1, .gif, Sent(DecodingOptions())), [file])
+        try connection.send(.openFrames(session: 1, .gif, SentDecodingOptions(DecodingOptions())), [file])
         _ = try connection.reply()
         for index in [-1, 1000, .max, .min] {
             try connection.send(.frame(session: 1, index: index))
@@ -178,7 +204,7 @@ import WebImageCore
         let short = try SharedMemory(byteCount: size.pixelByteCount - 4)
         let layout = PixelLayout(offset: 0, size: size, bytesPerRow: size.width * 4, isOpaque: true)
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
-        try connection.send(.encode(.png, Sent(EncodingOptions()), layout), [short])
+        try connection.send(.encode(.png, SentEncodingOptions(EncodingOptions()), layout), [short])
         try expectFailure("short memory") { error in
             if case .outOfResources(.memory, _) = error { true } else { false }
         }
@@ -188,7 +214,7 @@ import WebImageCore
         let file = try memory(
             CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 1000, height: 1000)), as: .png))
         try connection.send(.keepOutput, [SharedMemory(byteCount: 1 << 20)])
-        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        try connection.send(.decode(.png, SentDecodingOptions(DecodingOptions())), [file])
         try expectFailure("an image of 4 MB") { error in
             if case .outOfResources(.memory, _) = error { true } else { false }
         }
@@ -198,7 +224,7 @@ import WebImageCore
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
         for session in 0...16 {
-            try connection.send(.openFrames(session: session, .gif, Sent(DecodingOptions())), [file])
+            try connection.send(.openFrames(session: session, .gif, SentDecodingOptions(DecodingOptions())), [file])
             guard case .done = try connection.reply() else {
                 Issue.record("not open")
                 return
@@ -226,7 +252,7 @@ import WebImageCore
                 animation.append(image, duration: .milliseconds(100))
             }
             let file = try memory(CodecRegistry().encode(animation, as: .gif))
-            try connection.send(.openFrames(session: session, .gif, Sent(DecodingOptions())), [file])
+            try connection.send(.openFrames(session: session, .gif, SentDecodingOptions(DecodingOptions())), [file])
             _ = try connection.reply()
             try connection.send(.frame(session: session, index: 0))
             guard case .image(let image) = try connection.reply() else { throw InvalidMessage("no frame") }
@@ -250,7 +276,7 @@ import WebImageCore
             return fstat(output.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
         }
         try connection.send(.keepOutput, [output])
-        try connection.send(.decode(.bmp, Sent(DecodingOptions())), [file])
+        try connection.send(.decode(.bmp, SentDecodingOptions(DecodingOptions())), [file])
         guard case .image = try connection.reply() else {
             Issue.record("no image")
             return

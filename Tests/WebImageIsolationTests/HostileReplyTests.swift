@@ -41,6 +41,7 @@ import WebImageCore
         ("metadata", .parts([OutputPart(offset: 0, byteCount: 4), OutputPart(offset: 4, byteCount: nil)])),
         ("encode", .parts([OutputPart(offset: 0, byteCount: 4)])), ("openFrames", .done),
         ("encodeAnimation", .needsFrame(1)), ("decode", .needsSpool(byteCount: 4096)), ("frame", .noSession),
+        ("decode", .rows(layout, count: 3)),
         ("decode", .ready(version: "1", SandboxReport(layers: [.landlock], errors: [.emptyFileSystem: 3]))),
     ]
 
@@ -119,12 +120,14 @@ import WebImageCore
     }
 
     private static func image(
-        offset: Int = 0, _ size: PixelSize = size, bytesPerRow: Int = 32, frameCount: Int = 1
+        offset: Int = 0, _ size: PixelSize = size, bytesPerRow: Int = 32, frameCount: Int = 1,
+        finishedRowCount: Int = 0
     ) -> DecoderReply {
         .image(
             DecodedImage(
                 pixels: PixelLayout(offset: offset, size: size, bytesPerRow: bytesPerRow, isOpaque: true),
-                frameCount: frameCount, isPartial: false, isThumbnail: false, animation: nil))
+                frameCount: frameCount, isPartial: false, isThumbnail: false, animation: nil,
+                finishedRowCount: finishedRowCount))
     }
 
     private static func animation(_ size: PixelSize = size, loopCount: Int = 0) -> DecoderReply {
@@ -179,6 +182,9 @@ import WebImageCore
         (image(bytesPerRow: 32), image(bytesPerRow: 28)), (image(bytesPerRow: 36), image(bytesPerRow: 34)),
         (image(bytesPerRow: largest * 4), image(bytesPerRow: largest * 4 + 4)),
         (image(frameCount: 1), image(frameCount: 0)),
+        (image(finishedRowCount: 8), image(finishedRowCount: 9)),
+        (image(finishedRowCount: 0), image(finishedRowCount: -1)),
+        (.rows(layout, count: 1), .rows(layout, count: 0)), (.rows(layout, count: 8), .rows(layout, count: 9)),
         (
             image(PixelSize(width: 8, height: largest)), image(PixelSize(width: 8, height: largest + 1))
         ),
@@ -215,6 +221,7 @@ import WebImageCore
             ("encode", .parts([OutputPart(offset: 0, byteCount: 1 << 39)])),
             ("probe", .probe(ImageProbe(format: .gif, size: Self.size))),
             ("frame", Self.image(PixelSize(width: 4, height: 8))), ("decode", Self.image(offset: 1 << 39)),
+            ("frame", .rows(Self.layout, count: 8)), ("encode", .rows(Self.layout, count: 8)),
         ]
         for (request, reply) in replies {
             let bytes = Data(try MessageEncoder.bytes(of: reply))

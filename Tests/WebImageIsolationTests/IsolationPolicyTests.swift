@@ -24,7 +24,7 @@ import WebImageTestSupport
     // MARK: Without a process
 
     /// Fails the test if the program decodes or encodes itself.
-    private struct Spy: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder, AnimationEncoder {
+    private struct Spy: OwnDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder, AnimationEncoder {
         let format: ImageFormat
 
         private func recordCall(_ name: String = #function) -> WebImageError {

@@ -113,7 +113,8 @@ import WebImageTestSupport
                 try isolation.pool.withProcess(within: .minute) { process in
                     try process.reply(
                         to: ProcessRequest(
-                            .decode(.png, Sent(DecodingOptions())), input: .bytes(data), outputByteCount: 64 << 20),
+                            .decode(.png, SentDecodingOptions(DecodingOptions())), input: .bytes(data),
+                            outputByteCount: 64 << 20),
                         within: WaitLimit(deadline: Channel.Limit.now + 60, cancellation: cancellation))
                 }
             }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
 
 @testable import WebImageIsolation
@@ -68,10 +68,10 @@ import WebImageCore
         options.bypassesWebPFilter = true
         options.limits.memoryByteCount = .max
         options.limits.processorTime = .seconds(7.5)
-        let result = try received(Sent(options), from: .program).options
+        let result = try received(SentDecodingOptions(options), from: .program).options
         #expect(result.thumbnail == options.thumbnail && result.page == 3 && result.byteLimit == nil)
-        #expect(result.keepsColors && DecodingOptions.unsent.keepsColors == false)
-        #expect(result.bypassesWebPFilter && !DecodingOptions.unsent.bypassesWebPFilter)
+        #expect(result.keepsColors && DecodingOptions().keepsColors == false)
+        #expect(result.bypassesWebPFilter && !DecodingOptions().bypassesWebPFilter)
         #expect(result.scale == 2 && result.firstFrameOnly && !result.allowsDamage && result.limits == options.limits)
         var encoding = EncodingOptions(quality: 0.3, background: .black, isProgressive: true)
         encoding.iconSides = [16, 32]
@@ -81,8 +81,10 @@ import WebImageCore
         (encoding.palette, encoding.framing, encoding.alphaQuality) = (.global, .whole, 0.5)
         (encoding.writesColorProfile, encoding.optimizesHuffmanCodes, encoding.webPPreset) = (true, true, .drawing)
         (encoding.qualityScale, encoding.colorProfile) = (.library, ColorProfile(ImageMetadata.sRGBProfile))
-        let sent = try received(Sent(encoding), from: .program).options
-        #expect(try MessageEncoder.bytes(of: Sent(sent)) == MessageEncoder.bytes(of: Sent(encoding)))
+        let sent = try received(SentEncodingOptions(encoding), from: .program).options
+        #expect(
+            try MessageEncoder.bytes(of: SentEncodingOptions(sent))
+                == MessageEncoder.bytes(of: SentEncodingOptions(encoding)))
         #expect(sent.metadata == encoding.metadata && sent.iconSides == [16, 32] && sent.chroma == .quartered)
         #expect(sent.qualityScale == .library && sent.colorProfile == encoding.colorProfile && sent.colorProfile != nil)
         #expect(

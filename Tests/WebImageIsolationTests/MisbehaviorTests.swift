@@ -94,16 +94,25 @@ import WebImageTestSupport
         #expect(try isFine())
     }
 
-    @Test(arguments: ["garbage", "empty", "number", "other", "huge", "outside", "stride", "flag", "spool", "spools"])
+    @Test(arguments: [
+        "garbage", "empty", "number", "other", "huge", "outside", "stride", "flag", "spool", "spools", "rowsOutside",
+        "rowsOfHuge", "rowsBack", "rowsElsewhere",
+    ])
     func aLieIsAnErrorOfThatImage(word: String) throws {
         let error = failure(word, seconds: word == "flag" ? 0.1 : nil)
         switch error {
         case .isolation(.png, .invalidReply, _)?: break
-        case .limitExceeded(.pixels, _)? where word == "huge": break
+        case .limitExceeded(.pixels, _)? where word == "huge" || word == "rowsOfHuge": break
         // Half of a message, until the deadline.
         case .limitExceeded(.processorTime, _)? where word == "flag": break
         default: Issue.record("\(word): \(String(describing: error))")
         }
+        #expect(try isFine())
+    }
+
+    @Test func rowsThatChangeAfterAllAreCopiedAgain() throws {
+        let pixels = try registry.decode(Self.file("rowsWithdrawn")).pixels
+        #expect(pixels.withUnsafeBytes { bytes in bytes.allSatisfy { $0 == 99 } })
         #expect(try isFine())
     }
 

@@ -1,5 +1,5 @@
 import Testing
-import WebImageIsolation
+@testable import WebImageIsolation
 
 @testable import WebImageDecoder
 

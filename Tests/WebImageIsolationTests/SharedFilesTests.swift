@@ -83,4 +83,18 @@ import WebImageTestSupport
         #expect(fstat(descriptor, &original) == 0 && fstat(memory.descriptor, &shared) == 0)
         #expect(original.st_ino == shared.st_ino && original.st_dev == shared.st_dev)
     }
+
+    /// As a decoder process does while it reads a long file.
+    @Test func whatWasReadIsGivenBackAndReadAgain() throws {
+        let memory = try SharedFiles().memory(of: file)
+        let reading = try #require(memory.mapped(.reading))
+        #expect(Data(reading.bytes) == file)
+        #expect(MappedFile.release(reading.bytes))
+        #expect(Data(reading.bytes) == file)
+        // What this process has written is nowhere else.
+        let copying = try #require(memory.mapped(.copying))
+        copying.address.storeBytes(of: 1, as: UInt8.self)
+        #expect(!MappedFile.release(copying.bytes))
+        #expect(copying.bytes[0] == 1)
+    }
 }

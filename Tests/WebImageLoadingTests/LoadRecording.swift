@@ -31,7 +31,8 @@ final class LoadRecording: Sendable {
             case .refused(let response):
                 if !state.metrics.isEmpty { state.isInOrder = false }
                 state.refused.append(response)
-            case .report: if let metrics = event.metrics { state.metrics.append(metrics) }
+            case .report(.metrics(let metrics)): state.metrics.append(metrics)
+            case .report: break
             case .finished(let result): state.results.append(result)
             }
         }

@@ -141,6 +141,23 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
+    func testAMarkerIsOneStopOfTabAlsoAfterAFailure() {
+        MainActor.assumeIsolated {
+            let map = TestMap()
+            defer { map.close() }
+            let (failed, other) = (makeMarker(), makeMarker())
+            other.longitude += 1
+            failed.retriesOnTap = true
+            map.show(failed, other)
+            failed.setImage(URL(string: "data:text/plain,none"))
+            pump("the failure") { if case .failed = failed.loadState { true } else { false } }
+            for marker in [failed, other] {
+                gtk_widget_child_focus(map.window.window, GTK_DIR_TAB_FORWARD)
+                XCTAssertEqual(gtk_window_get_focus(map.window.asWindow), marker.widget)
+            }
+        }
+    }
+
     func testTheKeyboardReachesAndSelects() throws {
         try MainActor.assumeIsolated {
             guard let keyboard = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }

@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import WebImageGTK
 @testable import WebImageMap
+@testable import WebImageAnimation
 
 /// The image and the position of a marker.
 final class WebMarkerTests: GTKTestCase {

@@ -1,4 +1,5 @@
 import Foundation
+import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 

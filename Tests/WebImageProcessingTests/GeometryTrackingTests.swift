@@ -21,7 +21,7 @@ import WebImageTestSupport
 
     private func followed(_ processors: [ImageProcessor]) throws -> (image: Image, map: GainMap?) {
         var geometry: ImageGeometry? = ImageGeometry()
-        let result = try image.processed(by: processors, tracking: &geometry)
+        let result = try geometry.follow(processors, of: image)
         #expect(try result.pixels.size == image.processed(by: processors).pixels.size)
         return (result, try geometry.map { try map.following($0, to: result.pixels.size) })
     }
@@ -62,7 +62,7 @@ import WebImageTestSupport
     @Test(arguments: [0, 255] as [UInt8]) func theColorBehindAnImageEndsTheMap(alpha: UInt8) throws {
         var geometry: ImageGeometry? = ImageGeometry()
         let box = ImageProcessor.letterbox(to: .pixels(width: 40, height: 40), color: .white)
-        _ = try flat(40, 40, [0, 0, 0, alpha]).processed(by: [box], tracking: &geometry)
+        _ = try geometry.follow([box], of: flat(40, 40, [0, 0, 0, alpha]))
         #expect((geometry == nil) == (alpha == 0))
     }
 
@@ -77,9 +77,8 @@ import WebImageTestSupport
             pixels: try image.pixels.resampled(to: PixelSize(width: 15, height: 10)), metadata: map.metadata,
             imageSize: image.pixels.size)
         var geometry: ImageGeometry? = ImageGeometry()
-        let result = try image.processed(
-            by: [.crop(toPixels: PixelRect(x: 10, y: 6, width: 40, height: 20)), .rotate(degrees: 90)],
-            tracking: &geometry)
+        let result = try geometry.follow(
+            [.crop(toPixels: PixelRect(x: 10, y: 6, width: 40, height: 20)), .rotate(degrees: 90)], of: image)
         let part = try small.following(try #require(geometry), to: result.pixels.size).pixels
         #expect(part.size == PixelSize(width: 5, height: 10))
         let wanted = try result.pixels.resampled(to: part.size)
@@ -89,7 +88,7 @@ import WebImageTestSupport
     @Test func theBorderIsTrimmedOfBoth() throws {
         let framed = try image.processed(by: [.inset(top: -4, left: -8, bottom: -12, right: -2, color: .black)])
         var geometry: ImageGeometry? = ImageGeometry()
-        let result = try framed.processed(by: [.trim(tolerance: 2), .flip(vertically: true)], tracking: &geometry)
+        let result = try geometry.follow([.trim(tolerance: 2), .flip(vertically: true)], of: framed)
         let map = GainMap(pixels: framed.pixels, metadata: map.metadata, imageSize: framed.pixels.size)
         let pixels = try map.following(try #require(geometry), to: result.pixels.size).pixels
         #expect(difference(pixels, result.pixels) <= 1)
@@ -118,7 +117,7 @@ import WebImageTestSupport
         let (registry, file) = (CodecRegistry(), try GainMapFiles.ultraHDR())
         let made = try registry.encode(
             registry.decode(file), processedBy: processors, withGainMapOf: file, as: format)
-        let map = try registry.gainMap(of: made, registry.info(of: made), options: DecodingOptions())
+        let map = try registry.gainMap(of: made)
         #expect(map?.pixels.size == size)
     }
 

@@ -1,4 +1,5 @@
 import Testing
+import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
@@ -7,7 +8,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(3))) struct ProcessorIdentifierTests {
     @Test func namesEveryParameter() {
         let identifier = ProcessorIdentifier(
-            "blur", values: ["radius": 2.5, "mask": Optional<String>.none, "isSoft": true])
+            "blur", ["radius": 2.5, "mask": Optional<String>.none, "isSoft": true])
         #expect(identifier.description == "blur(radius:2.5,mask:none,isSoft:yes)")
     }
 
@@ -29,13 +30,13 @@ import WebImageTestSupport
     }
 
     @Test func customValuesCannotImitateAnything() {
-        let forged = ProcessorIdentifier("label", values: ["text": Forger(text: "a],size:2)|flip(direction:both")])
+        let forged = ProcessorIdentifier("label", ["text": Forger(text: "a],size:2)|flip(direction:both")])
         #expect(forged.description == "label(text:[a%5D%2Csize%3A2%29%7Cflip%28direction%3Aboth,2])")
     }
 
     @Test func distinguishesAnEmptyListFromOneEmptyText() {
         let lists: [[String]] = [[], [""], ["", ""], ["%"]]
-        let identifiers = lists.map { ProcessorIdentifier("list", values: ["of": $0]).description }
+        let identifiers = lists.map { ProcessorIdentifier("list", ["of": $0]).description }
         #expect(identifiers == ["list(of:[])", "list(of:[%])", "list(of:[%,%])", "list(of:[%25])"])
     }
 }
@@ -76,7 +77,9 @@ import WebImageTestSupport
             let integers = [1, 2, 12]
             switch Int.random(in: 0..<11, using: &generator) {
             case 0:
-                let mode: FitMode = any([.stretch, .aspectFit, .aspectFill, .aspectFillCropped, .letterbox(color())])
+                let mode: FitMode = any([
+                    .stretch, .aspectFit, .aspectFill, .aspectFillCropped(.center), .letterbox(color()),
+                ])
                 return both(
                     ResizeProcessor(
                         to: .points(size()), mode: mode, filter: any(ResizeFilter.allCases),

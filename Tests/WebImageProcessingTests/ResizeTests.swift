@@ -1,4 +1,5 @@
 import Testing
+import WebImageCoding
 import WebImageCore
 
 @testable import WebImageProcessing
@@ -10,8 +11,8 @@ import WebImageCore
 
     @Test(arguments: [
         ("resize-stretch", 20, 31, FitMode.stretch), ("resize-fit", 20, 31, .aspectFit),
-        ("resize-up", 101, 75, .stretch), ("resize-cropped", 25, 10, .aspectFillCropped),
-        ("resize-cropped-tall", 10, 25, .aspectFillCropped), ("resize-letterbox", 20, 30, .letterbox(green)),
+        ("resize-up", 101, 75, .stretch), ("resize-cropped", 25, 10, .aspectFillCropped(.center)),
+        ("resize-cropped-tall", 10, 25, .aspectFillCropped(.center)), ("resize-letterbox", 20, 30, .letterbox(green)),
     ])
     func agreesWithPillow(name: String, width: Double, height: Double, mode: FitMode) throws {
         let result = try GeometryFixture.source().resized(to: .points(box(width, height)), mode: mode)
@@ -23,7 +24,7 @@ import WebImageCore
 
     @Test(arguments: [
         (FitMode.stretch, 30, 30), (.aspectFit, 30, 23), (.aspectFill, 40, 30),
-        (.aspectFillCropped, 30, 30), (.letterbox(.black), 30, 30),
+        (.aspectFillCropped(.center), 30, 30), (.letterbox(.black), 30, 30),
     ])
     func hasTheSizeOfTheMode(mode: FitMode, width: Int, height: Int) throws {
         let (source, size) = (try GeometryFixture.source(), PixelSize(width: width, height: height))
@@ -67,8 +68,8 @@ import WebImageCore
         }
         #expect(try size(.aspectFit, 100, 100) == PixelSize(width: 48, height: 36))
         #expect(try size(.stretch, 100, 20) == PixelSize(width: 48, height: 20))
-        #expect(try size(.aspectFillCropped, 100, 20) == PixelSize(width: 48, height: 20))
-        #expect(try size(.aspectFillCropped, 100, 100) == PixelSize(width: 48, height: 36))
+        #expect(try size(.aspectFillCropped(.center), 100, 20) == PixelSize(width: 48, height: 20))
+        #expect(try size(.aspectFillCropped(.center), 100, 100) == PixelSize(width: 48, height: 36))
         let boxed = try source.resized(to: .points(box(60, 50)), mode: .letterbox(.clear), allowsUpscaling: false)
         #expect(boxed.pixels.size == PixelSize(width: 60, height: 50))
         #expect(boxed.pixels[6, 7] == source.pixels[0, 0])
@@ -86,7 +87,7 @@ import WebImageCore
 
     @Test func copiesPixelsIfNothingIsScaled() throws {
         let source = try numbered(40, 30)
-        let cropped = try source.resized(to: .points(box(40, 21)), mode: .aspectFillCropped)
+        let cropped = try source.resized(to: .points(box(40, 21)), mode: .aspectFillCropped(.center))
         #expect(cropped.pixels[0, 0] == source.pixels[0, 4])
         #expect(cropped.pixels[39, 20] == source.pixels[39, 24])
     }
@@ -151,7 +152,7 @@ import WebImageCore
     func rejectsInvalidSizes(side: Double) throws {
         let source = try GeometryFixture.source()
         for size in [box(side, 10), box(10, side)] {
-            for mode in [FitMode.aspectFit, .stretch, .letterbox(.black), .aspectFillCropped] {
+            for mode in [FitMode.aspectFit, .stretch, .letterbox(.black), .aspectFillCropped(.center)] {
                 let processor = ImageProcessor.resize(to: .points(size), fit: mode)
                 let reason = WebImageError.ProcessingFailure.invalidParameter(
                     name: size.width == 10 ? "height" : "width", value: side.description)
@@ -184,7 +185,7 @@ import WebImageCore
         #expect(throws: WebImageError.limitExceeded(reason: .side(width: 70_000, height: 10))) {
             try source.resized(to: .points(box(70_000, 10)), mode: .stretch)
         }
-        for mode in [FitMode.aspectFill, .letterbox(.black), .aspectFillCropped, .stretch] {
+        for mode in [FitMode.aspectFill, .letterbox(.black), .aspectFillCropped(.center), .stretch] {
             #expect(throws: WebImageError.self) { try source.resized(to: .points(box(1e300, 1e300)), mode: mode) }
         }
     }
@@ -202,7 +203,30 @@ import WebImageCore
             #expect(
                 try long.resized(to: .points(box(100, 100)), filter: filter).pixels.size
                     == PixelSize(width: 100, height: 1))
-            #expect(try long.resized(to: .points(box(9, 9)), mode: .aspectFillCropped, filter: filter).width == 9)
+            #expect(
+                try long.resized(to: .points(box(9, 9)), mode: .aspectFillCropped(.center), filter: filter).width == 9)
         }
+    }
+
+    @Test func aFilledBoxHasTheFocalPointInItsCenter() throws {
+        let source = try numbered(40, 30)
+        func corner(_ x: Double, _ y: Double) throws -> SIMD4<UInt8> {
+            let focus = FocalPoint(x: x, y: y)
+            return try source.processed(by: [
+                .resize(toFill: .pixels(width: 20, height: 30), focus: focus)
+            ]).pixels[0, 0]
+        }
+        #expect(try corner(0, 0).x == 10)
+        #expect(try corner(-0.25, 1).x == 5)
+        #expect(try corner(-1, 0).x == 0)
+        #expect(try corner(1, -1).x == 20)
+        // The center has the identifier, and so the cached images, that it had.
+        let plain = ImageProcessor.resize(toFill: .pixels(width: 20, height: 30)).identifier
+        #expect(ImageProcessor.resize(toFill: .pixels(width: 20, height: 30), focus: .center).identifier == plain)
+        #expect(plain.description.contains("mode:aspectFillCropped,"))
+        #expect(
+            ImageProcessor.resize(toFill: .pixels(width: 20, height: 30), focus: FocalPoint(x: 0, y: 1)).identifier
+                != ImageProcessor.resize(toFill: .pixels(width: 20, height: 30), focus: FocalPoint(x: 1, y: 0))
+                .identifier)
     }
 }

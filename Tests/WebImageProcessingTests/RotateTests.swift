@@ -1,5 +1,5 @@
 import Testing
-import WebImageCore
+@testable import WebImageCore
 
 @testable import WebImageProcessing
 

@@ -34,7 +34,7 @@ struct RequestBodyTests {
 
     /// On a thread that may wait for the server.
     private static func send(_ data: Data, by client: RawClient) {
-        PlatformThread.start(name: "test-sender") { client.send(data) }
+        _ = PlatformThread.start(name: "test-sender") { client.send(data) }
     }
 
     @Test func aBodyArrivesWhole() async throws {

@@ -18,7 +18,7 @@ struct GainMapTests {
         let answer = try await fixture.get("/\(options)/plain/{}/m.jpg@jpg")
         #expect(answer.status == 200, "\(answer.text)")
         let registry = CodecRegistry.shared
-        return try registry.gainMap(of: answer.bytes, registry.info(of: answer.bytes), options: DecodingOptions())
+        return try registry.gainMap(of: answer.bytes)
     }
 
     @Test(arguments: [
@@ -43,7 +43,7 @@ struct GainMapTests {
         var file = try GainMapFiles.ultraHDR()
         if source == "avif" {
             var options = EncodingOptions(quality: 0.9)
-            options.gainMap = try codecs.gainMap(of: file, codecs.info(of: file), options: DecodingOptions())
+            options.gainMap = try codecs.gainMap(of: file)
             file = try codecs.encode(codecs.decode(file), as: .avif, options: options)
         }
         let fixture = try ServiceFixture(Self.origin.get()) {
@@ -55,7 +55,7 @@ struct GainMapTests {
         #expect(
             answer.status == 200 && answer.header("Content-Type") == (result == "jpg" ? "image/jpeg" : "image/avif"))
         let map = try #require(
-            try codecs.gainMap(of: answer.bytes, codecs.info(of: answer.bytes), options: DecodingOptions()))
+            try codecs.gainMap(of: answer.bytes))
         #expect(map.imageSize == PixelSize(width: 32, height: 24) && map.pixels.size == PixelSize(width: 8, height: 6))
         #expect(map.metadata.alternateHeadroom.value == 3)
     }

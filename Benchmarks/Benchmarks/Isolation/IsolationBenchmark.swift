@@ -34,7 +34,7 @@ struct IsolationBenchmark {
 
     init() throws {
         #if WEBIMAGE_FORMATS
-            local = CodecRegistry.inProcess()
+            local = FormatLibraries.registry()
         #else
             local = CodecRegistry()
         #endif

@@ -26,7 +26,7 @@ enum WebPictureClient {
             end = .current
             let cache = manager.configuration.cache as? ImageCache
             cache?.disk?.waitUntilWritten()
-            cache?.waitUntilPixelsAreWritten()
+            cache?.blockingFlushPixels()
             // Writes after the last image count, too.
             end.processor = ResourceUsage.current.processor
         }
@@ -71,7 +71,7 @@ enum WebPictureClient {
         DispatchQueue.concurrentPerform(iterations: paths.count) { index in
             do {
                 let data = try Data(contentsOf: URL(filePath: paths[index]))
-                let options = DecodingOptions(thumbnail: thumbnail, damage: .refuse)
+                let options = DecodingOptions(thumbnail: thumbnail, allowsDamage: false)
                 let sample = PictureSample(try CodecRegistry.shared.decode(data, options: options).pixels)
                 samples.withLock { $0[index] = sample }
             } catch {

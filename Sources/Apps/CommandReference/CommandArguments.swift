@@ -8,7 +8,7 @@ public struct CommandArguments: Sendable {
     /// Arguments that the syntax does not allow, such as an option that is not declared.
     public struct Failure: Error, Equatable {
         /// The reason, beginning with a small letter and without a period.
-        public let reason: String
+        public let reason: LocalizableText
     }
 
     /// The arguments that are no options, in order.
@@ -54,8 +54,8 @@ public struct CommandArguments: Sendable {
         let name = String(decoding: parts[0], as: UTF8.self)
         guard let option = syntax.options.first(where: { $0.name == name || $0.alias == name }) else {
             let names = syntax.options.flatMap { [$0.name] + ($0.alias.map { [$0] } ?? []) }
-            let suggestion = Suggestion.text(for: name, among: names, prefix: "--")
-            throw Failure(reason: "unknown option '--\(name)'" + suggestion)
+            throw Failure(
+                reason: Suggestion.adding(to: "unknown option '--\(name)'", for: name, among: names, prefix: "--"))
         }
         try add(option, parts.count > 1 ? SystemString(parts[1]) : nil, &rest)
     }

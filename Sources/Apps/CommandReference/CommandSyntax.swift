@@ -1,3 +1,5 @@
+public import ProgramSupport
+
 /// The declared arguments of a program, or of a command of one. Its help, its part of the manual page and its completions are
 /// made from this, and ``CommandArguments`` are read by it.
 public struct CommandSyntax: Sendable {
@@ -28,15 +30,15 @@ public struct CommandSyntax: Sendable {
         /// The values that a shell suggests.
         public let completion: Completion
         /// A description of the option, without a period.
-        public let help: String
+        public let help: LocalizableText
         /// The heading above the option in the help, which consecutive options share.
-        public let group: String
+        public let group: LocalizableText
 
         /// Creates a declaration.
         public init(
             name: String, alias: String? = nil, letter: Character? = nil, valueName: String? = nil,
-            mayHaveValue: Bool = false, completion: Completion = .text, help: String,
-            group: String = CommandSyntax.defaultGroup
+            mayHaveValue: Bool = false, completion: Completion = .text, help: LocalizableText,
+            group: LocalizableText = CommandSyntax.defaultGroup
         ) {
             (self.name, self.alias, self.letter, self.valueName) = (name, alias, letter, valueName)
             (self.mayHaveValue, self.completion, self.help, self.group) = (mayHaveValue, completion, help, group)
@@ -50,10 +52,10 @@ public struct CommandSyntax: Sendable {
         /// The arguments after the word, such as `KEY…`.
         public let operands: String
         /// A description of the action, without a period.
-        public let help: String
+        public let help: LocalizableText
 
         /// Creates a declaration.
-        public init(name: String, operands: String, help: String) {
+        public init(name: String, operands: String, help: LocalizableText) {
             (self.name, self.operands, self.help) = (name, operands, help)
         }
     }
@@ -63,7 +65,7 @@ public struct CommandSyntax: Sendable {
     /// The name after the program's; empty for a program without commands.
     public let name: String
     /// A description of the command, without a period.
-    public let summary: String
+    public let summary: LocalizableText
     /// The arguments after the options, such as `URL|FILE…`.
     public let operands: String
     /// The operands that a shell suggests.
@@ -77,7 +79,8 @@ public struct CommandSyntax: Sendable {
 
     /// Creates a declaration without actions.
     public init(
-        program: String, name: String = "", summary: String, operands: String, operandCompletion: Completion = .text,
+        program: String, name: String = "", summary: LocalizableText, operands: String,
+        operandCompletion: Completion = .text,
         details: String = "", options: [Option] = []
     ) {
         (self.program, self.name, self.summary) = (program, name, summary)
@@ -89,11 +92,11 @@ public struct CommandSyntax: Sendable {
     public var command: String { name.isEmpty ? program : "\(program) \(name)" }
 
     /// The heading of options without a group.
-    public static let defaultGroup = "Options"
+    public static let defaultGroup: LocalizableText = "Options"
 
     /// The options in the order of the help, by heading.
-    public var groups: [(heading: String, options: [Option])] {
-        var groups: [(heading: String, options: [Option])] = []
+    public var groups: [(heading: LocalizableText, options: [Option])] {
+        var groups: [(heading: LocalizableText, options: [Option])] = []
         for option in options {
             if groups.last?.heading != option.group { groups.append((option.group, [])) }
             groups[groups.count - 1].options.append(option)
@@ -101,12 +104,12 @@ public struct CommandSyntax: Sendable {
         return groups
     }
 
-    /// The paragraphs of ``details``, each on one line.
-    public var paragraphs: [String] { Self.paragraphs(of: details) }
+    /// The paragraphs of ``details``, each on one line and translated for itself.
+    public var paragraphs: [LocalizableText] { Self.paragraphs(of: details) }
 
-    static func paragraphs(of text: String) -> [String] {
+    static func paragraphs(of text: String) -> [LocalizableText] {
         text.split(separator: "\n", omittingEmptySubsequences: false).split(whereSeparator: \.isEmpty)
-            .map { $0.joined(separator: " ") }
+            .map { LocalizableText(stringLiteral: $0.joined(separator: " ")) }
     }
 }
 

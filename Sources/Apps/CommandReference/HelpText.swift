@@ -1,16 +1,26 @@
+public import ProgramSupport
+
 /// Formats help for a terminal of 80 columns.
 public enum HelpText {
     static let width = 80
 
     /// Returns the text that `--help` prints for a command.
-    public static func text(for syntax: CommandSyntax) -> String {
-        var text = "Usage:\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(syntax.summary + "."))\n"
-        if !syntax.actions.isEmpty { text += "\nActions:\n" + table(syntax.actions.map { ($0.usage, $0.help) }) }
+    ///
+    /// - Parameter texts: the domain with the translations; English without one.
+    public static func text(for syntax: CommandSyntax, in texts: TextDomain? = nil) -> String {
+        func localized(_ text: LocalizableText) -> String { texts?.string(for: text) ?? text.english }
+        let usage = localized("Usage:")
+        var text =
+            "\(usage)\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(localized("\(syntax.summary).")))\n"
+        if !syntax.actions.isEmpty {
+            text += "\n" + localized("Actions:") + "\n" + table(syntax.actions.map { ($0.usage, localized($0.help)) })
+        }
         let column = column(for: syntax.options.map(\.usage))
         for group in syntax.groups {
-            text += "\n\(group.heading):\n" + table(group.options.map { ($0.usage, $0.help) }, column: column)
+            text += "\n\(localized(group.heading)):\n"
+            text += table(group.options.map { ($0.usage, localized($0.help)) }, column: column)
         }
-        for paragraph in syntax.paragraphs { text += "\n\(wrapped(paragraph))\n" }
+        for paragraph in syntax.paragraphs { text += "\n\(wrapped(localized(paragraph)))\n" }
         return text
     }
 
@@ -25,6 +35,13 @@ public enum HelpText {
             guard term.count + 4 <= column else { return "  \(term)\n\(indent)\(description)\n" }
             return "  \(term)" + indent.dropFirst(term.count + 2) + description + "\n"
         }.joined()
+    }
+
+    /// Returns rows of a program's description.
+    ///
+    /// - Parameter texts: the domain with the translations; English without one.
+    public static func table(_ rows: [ProgramDescription.Row], in texts: TextDomain? = nil) -> String {
+        table(rows.map { ($0.term, texts?.string(for: $0.text) ?? $0.text.english) })
     }
 
     /// Returns where the column after these terms begins, unless a term is too long.

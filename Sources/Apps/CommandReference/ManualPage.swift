@@ -1,3 +1,4 @@
+internal import ProgramSupport
 internal import WebImageCore
 
 /// The page of a program in section 1 of the manual, in the `man` macros of roff.
@@ -38,7 +39,7 @@ public struct ManualPage {
         page += ".SH DESCRIPTION\n" + program.paragraphs.map(Self.line).joined(separator: "\n.PP\n") + "\n"
         if let own {
             for group in own.groups {
-                page += ".SH \(Self.escaped(group.heading.uppercased()))\n"
+                page += ".SH \(Self.escaped(group.heading.english.uppercased()))\n"
                 for option in group.options { page += Self.paragraph(about: option) }
             }
             for paragraph in own.paragraphs { page += ".PP\n\(Self.line(paragraph))\n" }
@@ -63,13 +64,13 @@ public struct ManualPage {
     }
 
     private static func section(for syntax: CommandSyntax) -> String {
-        var text = ".SS \(escaped(syntax.command))\n" + synopsis(of: syntax) + ".PP\n\(line(syntax.summary + "."))\n"
+        var text = ".SS \(escaped(syntax.command))\n" + synopsis(of: syntax) + ".PP\n\(line("\(syntax.summary)."))\n"
         for action in syntax.actions {
             text += ".TP\n\\fB\(escaped(action.name))\\fR"
             text += (action.operands.isEmpty ? "" : " \\fI\(escaped(action.operands))\\fR") + "\n\(line(action.help))\n"
         }
         for group in syntax.groups {
-            text += ".PP\n.B \(escaped(group.heading)):\n.RS 3\n"
+            text += ".PP\n.B \(escaped(group.heading.english)):\n.RS 3\n"
             for option in group.options { text += paragraph(about: option) }
             text += ".RE\n"
         }
@@ -84,9 +85,11 @@ public struct ManualPage {
     }
 
     /// Returns a paragraph in short lines. One that begins with a period would be a request.
-    private static func line(_ text: String) -> String {
-        HelpText.wrapped(escaped(text)).split(separator: "\n").map { $0.hasPrefix(".") ? "\\&" + $0 : String($0) }
-            .joined(separator: "\n")
+    private static func line(_ text: LocalizableText) -> String {
+        HelpText.wrapped(escaped(text.english)).split(separator: "\n").map {
+            $0.hasPrefix(".") ? "\\&" + $0 : String($0)
+        }
+        .joined(separator: "\n")
     }
 
     /// Replaces what roff interprets, and whatever is not ASCII.

@@ -1,7 +1,9 @@
+public import ProgramSupport
+
 /// The texts about a program as a whole, for its help and its manual page.
 public struct ProgramDescription: Sendable {
     /// A term and what it means.
-    public typealias Row = (term: String, text: String)
+    public typealias Row = (term: String, text: LocalizableText)
 
     /// As typed.
     public let name: String
@@ -11,7 +13,7 @@ public struct ProgramDescription: Sendable {
     public let text: String
     /// The exit statuses.
     public let statuses: [Row]
-    /// The sections of the manual page after the exit statuses.
+    /// The sections of the manual page after the exit statuses; in English, as the page is.
     public let sections: [(heading: String, rows: [Row])]
 
     /// Creates a description.
@@ -23,5 +25,5 @@ public struct ProgramDescription: Sendable {
     }
 
     /// The paragraphs of ``text``, each on one line.
-    public var paragraphs: [String] { CommandSyntax.paragraphs(of: text) }
+    public var paragraphs: [LocalizableText] { CommandSyntax.paragraphs(of: text) }
 }

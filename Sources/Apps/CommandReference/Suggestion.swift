@@ -1,3 +1,5 @@
+public import ProgramSupport
+
 /// Suggests the known word that an unknown one probably stands for.
 public enum Suggestion {
     /// Returns the closest of `candidates`, by the number of typing errors between them; `nil` if none is close.
@@ -7,11 +9,14 @@ public enum Suggestion {
         return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.candidate
     }
 
-    /// Returns `; did you mean '…'?`, or nothing if no candidate is close.
+    /// Returns a problem with a word, followed by `; did you mean '…'?` if a candidate is close.
     ///
     /// - Parameter prefix: text before the candidate, such as `--`.
-    public static func text(for word: String, among candidates: [String], prefix: String = "") -> String {
-        closest(to: word, among: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
+    public static func adding(
+        to problem: LocalizableText, for word: String, among candidates: [String], prefix: String = ""
+    ) -> LocalizableText {
+        guard let candidate = closest(to: word, among: candidates) else { return problem }
+        return "\(problem); did you mean '\(prefix)\(candidate)'?"
     }
 
     /// Counts letters that were inserted, omitted or replaced, and swapped neighbors (optimal string alignment). An

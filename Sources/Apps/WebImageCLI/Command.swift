@@ -9,7 +9,7 @@ protocol Command {
     /// The name on the command line.
     static var name: String { get }
     /// The description in the list of commands, without a period.
-    static var summary: String { get }
+    static var summary: LocalizableText { get }
     /// The text below the options in the help: paragraphs separated by empty lines.
     static var details: String { get }
 

@@ -20,6 +20,8 @@ struct WebImageTool {
     static var syntaxes: [CommandSyntax] { commands.map { $0.syntax } }
 
     static func main() async {
+        // Before there are other threads.
+        _ = texts
         let interrupts = Interrupts()
         // HEIC is written only if the user names it.
         CodecRegistry.shared.registerHEICEncoder()
@@ -51,14 +53,14 @@ struct WebImageTool {
                 return .success
             case let name?:
                 let parsed = try command(named: name).init(Array(arguments.dropFirst()))
-                for failure in parsed.inputFailures { console.complain(failure.shellDescription()) }
+                for failure in parsed.inputFailures { console.complain(failure.shellText()) }
                 let status = await parsed.run()
                 return status == .success && !parsed.inputFailures.isEmpty ? .failure : status
             }
         } catch {
             switch error {
             case .help(let syntax):
-                console.print(text: HelpText.text(for: syntax))
+                console.print(text: HelpText.text(for: syntax, in: texts))
                 return .success
             case .usage(let command, let reason):
                 console.complain(reason)
@@ -71,18 +73,21 @@ struct WebImageTool {
     static func command(named name: String) throws(ArgumentError) -> any Command.Type {
         if let type = commands.first(where: { $0.name == name }) { return type }
         guard name.hasPrefix("-") else {
-            let suggestion = Suggestion.text(for: name, among: commands.map { $0.name })
-            throw .usage(command: ProgramDescription.webimage.name, reason: "unknown command '\(name)'" + suggestion)
+            let reason = Suggestion.adding(
+                to: "unknown command '\(name)'", for: name, among: commands.map { $0.name })
+            throw .usage(command: ProgramDescription.webimage.name, reason: reason)
         }
         let option = String(name.prefix { $0 != "=" })
         let word = String(option.drop { $0 == "-" })
         if name.contains("="), ["help", "version"].contains(word) {
             throw .usage(command: ProgramDescription.webimage.name, reason: "'\(option)' takes no value")
         }
-        let hint =
-            HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
-            ? "; use '\(ProgramDescription.webimage.name) help \(option)'"
-            : Suggestion.text(for: word, among: ["help", "version"], prefix: "--")
-        throw .usage(command: ProgramDescription.webimage.name, reason: "unknown option '\(option)'" + hint)
+        let isOptionOfHelp = HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
+        let reason: LocalizableText =
+            isOptionOfHelp
+            ? "unknown option '\(option)'; use '\(ProgramDescription.webimage.name) help \(option)'"
+            : Suggestion.adding(
+                to: "unknown option '\(option)'", for: word, among: ["help", "version"], prefix: "--")
+        throw .usage(command: ProgramDescription.webimage.name, reason: reason)
     }
 }

@@ -2,6 +2,7 @@ internal import CommandReference
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
+internal import ProgramSupport
 internal import Synchronization
 internal import WebImage
 internal import WebImageCore
@@ -15,7 +16,10 @@ enum ServerProgram {
         let signals = Signals()
         do {
             switch try CommandLineOptions.request(Array(CommandLine.arguments.dropFirst())) {
-            case .help: print(HelpText.text(for: CommandLineOptions.syntax), terminator: "")
+            case .help:
+                // Only help is in the language of the user: other programs read the log.
+                let texts = TextDomain(program: CommandLineOptions.program)
+                print(HelpText.text(for: CommandLineOptions.syntax, in: texts), terminator: "")
             case .version: print("\(CommandLineOptions.program) \(LibraryVersion.text)")
             case .manual: print(CommandLineOptions.manualPage, terminator: "")
             case .run(let options): try run(options, signals)

@@ -358,6 +358,27 @@ cwi_jpeg_status cwi_jpeg_read_rows(
     return CWI_JPEG_OK;
 }
 
+cwi_jpeg_status cwi_jpeg_crop(cwi_jpeg_decoder *decoder, uint32_t *left, uint32_t *width) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    if (setjmp(decoder->escape)) return decoder->status;
+    if (*width == 0 || *width > jpeg->output_width || *left > jpeg->output_width - *width) return CWI_JPEG_CORRUPT;
+    JDIMENSION start = *left, length = *width;
+    jpeg_crop_scanline(jpeg, &start, &length);
+    *left = start;
+    *width = jpeg->output_width;
+    return CWI_JPEG_OK;
+}
+
+cwi_jpeg_status cwi_jpeg_skip_rows(cwi_jpeg_decoder *decoder, uint32_t row_count) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    if (setjmp(decoder->escape)) return decoder->status;
+    if (row_count >= jpeg->output_height - jpeg->output_scanline) return CWI_JPEG_CORRUPT;
+    if (jpeg_skip_scanlines(jpeg, row_count) != row_count) return CWI_JPEG_NEEDS_BYTES;
+    // Arithmetic coding pads missing data with zeros without a warning.
+    if (jpeg->arith_code && !jpeg->buffered_image && decoder->reached_end) return CWI_JPEG_TRUNCATED;
+    return CWI_JPEG_OK;
+}
+
 void cwi_jpeg_release_image(cwi_jpeg_decoder *decoder) {
     if (setjmp(decoder->escape)) return;
     jpeg_abort_decompress(&decoder->jpeg);

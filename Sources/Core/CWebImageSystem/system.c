@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "CWebImageSystem.h"
 
+#include <libintl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,4 +56,36 @@ int cwi_is_in_memory(int descriptor) {
     // TMPFS_MAGIC and RAMFS_MAGIC (statfs(2)).
     unsigned type = (unsigned)status.f_type;
     return type == 0x01021994u || type == 0x858458F6u;
+}
+
+void cwi_use_language_of_environment(void) {
+    setlocale(LC_CTYPE, "");
+    setlocale(LC_MESSAGES, "");
+}
+
+char *cwi_folder_beside_program(const char *relative) {
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return NULL;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", program, relative) < 0)
+        return NULL;
+    // Without links and "..".
+    char *folder = realpath(path, NULL);
+    free(path);
+    return folder;
+}
+
+void cwi_bind_translations(const char *domain, const char *folder) {
+    if (folder != NULL) bindtextdomain(domain, folder);
+    bind_textdomain_codeset(domain, "UTF-8");
+}
+
+const char *cwi_translation(const char *domain, const char *text) { return dgettext(domain, text); }
+
+const char *cwi_plural_translation(const char *domain, const char *one, const char *other, unsigned long count) {
+    return dngettext(domain, one, other, count);
 }

@@ -198,7 +198,7 @@ extension Cache {
 
     /// Like ``item(for:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
-    package func blockingItem(for key: String) -> Item? {
+    func blockingItem(for key: String) -> Item? {
         if let item = itemInMemory(for: key) { return item }
         let passage = changes.begin(KeyText(key))
         guard let stored = disk.blockingItem(for: key) else {

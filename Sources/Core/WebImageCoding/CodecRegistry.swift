@@ -12,8 +12,9 @@ public import WebImageCore
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The codecs of this library that work in this process, for tests and benchmarks; `shared` also has those of other processes.
-    package static let builtIn = CodecRegistry()
+    /// The codecs of this library that work in this process: those of ``builtInDecoders(jpeg2000:)`` and ``builtInEncoders``. ``shared`` also
+    /// has those of decoder processes.
+    public static let builtIn = CodecRegistry()
 
     private let codecs: Lock<Codecs>
     /// The registry whose codecs this one has, changed; `nil` for one of its own codecs.
@@ -43,16 +44,31 @@ public final class CodecRegistry: Sendable {
 
     private let pace = DecoderPace()
 
-    /// A decoder with what is known of its type, since finding that out takes longer than some decoders do.
-    private struct Candidate {
-        let decoder: any ImageDecoder
-        /// Whether it is of this package.
-        let isOwn: Bool
-
-        init(_ decoder: any ImageDecoder) {
-            self.decoder = decoder
-            isOwn = decoder is any ProbingDecoder
+    /// A decoder and the kind of its type, which is found out once, when it is needed: that takes longer than some decoders do.
+    private final class Candidate: Sendable {
+        enum Kind: UInt8 {
+            /// Of this package.
+            case own = 1
+            /// Of this package, and works in decoder processes.
+            case ownInProcesses
+            case other
         }
+
+        let decoder: any ImageDecoder
+        /// 0 until it is known.
+        private let known = Atomic<UInt8>(0)
+
+        init(_ decoder: any ImageDecoder) { self.decoder = decoder }
+
+        var kind: Kind {
+            if let kind = Kind(rawValue: known.load(ordering: .relaxed)) { return kind }
+            let kind: Kind =
+                if decoder is any OwnDecoder { decoder is any ExternalCodec ? .ownInProcesses : .own } else { .other }
+            known.store(kind.rawValue, ordering: .relaxed)
+            return kind
+        }
+
+        var isOwn: Bool { kind != .other }
     }
 
     /// All codecs of a registry, in the order of registration, and what every load needs of them.
@@ -61,21 +77,28 @@ public final class CodecRegistry: Sendable {
         /// The same in the order in which they are tried.
         let candidates: [Candidate]
         let encoders: [any ImageEncoder]
-        let acceptHeaders: [String: String]
         /// Those of the source.
         let base: Contents?
+        /// Made for the first request to a server.
+        private let knownHeaders = Lock<[String: String]?>(nil)
 
         init(decoders: [any ImageDecoder], encoders: [any ImageEncoder], base: Contents?) {
             self.base = base
             self.decoders = decoders
             candidates = decoders.reversed().map(Candidate.init)
             self.encoders = encoders
+        }
+
+        var acceptHeaders: [String: String] {
+            if let known = knownHeaders.withLock({ $0 }) { return known }
             // Those of the program first.
             let formats = CodecRegistry.formats(of: decoders.filter(CodecRegistry.isAvailable))
             let ordered =
                 formats.filter { !ImageFormat.known.contains($0) } + ImageFormat.known.filter(formats.contains)
             let types = ordered.map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
-            acceptHeaders = ["Accept": types.joined(separator: ",")]
+            let headers = ["Accept": types.joined(separator: ",")]
+            knownHeaders.withLock { $0 = headers }
+            return headers
         }
     }
 
@@ -93,7 +116,12 @@ public final class CodecRegistry: Sendable {
 
     /// Creates a registry with the codecs of another, also those that are registered there later, each replaced by what the
     /// closures return for it. Codecs registered here come before them.
-    package init(
+    ///
+    /// - Parameters:
+    ///   - registry: the other one.
+    ///   - decoder: returns what takes the place of a decoder; the same to keep it.
+    ///   - encoder: returns what takes the place of an encoder; the same to keep it.
+    public init(
         substituting registry: CodecRegistry, decoder: @escaping @Sendable (any ImageDecoder) -> any ImageDecoder,
         encoder: @escaping @Sendable (any ImageEncoder) -> any ImageEncoder
     ) {
@@ -141,15 +169,18 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// - Parameter jpeg2000: decodes JPEG 2000 in icons of macOS, which are left out without it.
-    package static func builtInDecoders(jpeg2000: (any ImageDecoder)? = nil) -> [any ImageDecoder] {
+    /// Returns the decoders of this library that work in this process; the last come first in a registry.
+    ///
+    /// - Parameter jpeg2000: decodes JPEG 2000 in icons of macOS, which are left out without it; `nil` by default.
+    public static func builtInDecoders(jpeg2000: (any ImageDecoder)? = nil) -> [any ImageDecoder] {
         [
             PNMDecoder(), ICNSDecoder(jpeg2000: jpeg2000), ICODecoder(), BMPDecoder(), QOIDecoder(), GIFDecoder(),
             PNGDecoder(),
             JPEGDecoder(), WebPDecoder(),
         ]
     }
-    package static var builtInEncoders: [any ImageEncoder] {
+    /// The encoders of this library that work in this process.
+    public static var builtInEncoders: [any ImageEncoder] {
         [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder(), BMPEncoder(), ICOEncoder()]
     }
 
@@ -209,7 +240,7 @@ public final class CodecRegistry: Sendable {
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other. It has no format whose decoder
     /// needs a program that was not installed when the header was made.
-    package var acceptHeaders: [String: String] { contents.acceptHeaders }
+    public var acceptHeaders: [String: String] { contents.acceptHeaders }
 
     private static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
         var seen: Set<ImageFormat> = []
@@ -298,11 +329,13 @@ public final class CodecRegistry: Sendable {
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { (decoder, isOwn) throws(WebImageError) in
             // Those of this package set the time limit themselves.
-            if isOwn { return try decoder.decode(data, options: options) }
+            if isOwn { return try decoder.decodeRegion(data, options: options) }
             return try options.withTimeLimit { (options) throws(WebImageError) in
-                guard data.count <= Self.quickByteCount else { return try decoder.decode(data, options: options) }
+                guard data.count <= Self.quickByteCount else {
+                    return try decoder.decodeRegion(data, options: options)
+                }
                 return try pace.measure(decoder) { () throws(WebImageError) in
-                    try decoder.decode(data, options: options)
+                    try decoder.decodeRegion(data, options: options)
                 }
             }
         }
@@ -311,18 +344,22 @@ public final class CodecRegistry: Sendable {
         return image
     }
 
-    /// Whether decoding takes no longer than passing the bytes to another thread would: at most 64 × 64 pixels, in a
-    /// format of this package, or any small file for a decoder of the program that has been quick so far.
+    /// Whether decoding takes no longer than passing the bytes to another thread would: at most 64 × 64 pixels, in a format of this package,
+    /// or any small file for a decoder of the program that has been quick so far.
     ///
-    /// - Parameter mayRunOthers: `false` on a thread that other loads wait for, which only decoders of this package may
-    ///   use.
-    package func isQuick(toDecode data: Data, mayRunOthers: Bool = false) -> Bool {
+    /// - Parameters:
+    ///   - data: the file.
+    ///   - mayRunOthers: `false`, the default, on a thread that other loads wait for, which only decoders of this package may use.
+    public func isQuick(toDecode data: Data, mayRunOthers: Bool = false) -> Bool {
         guard data.count <= Self.quickByteCount,
             let candidate = contents.candidates.first(where: { $0.decoder.canDecode(data) })
         else { return false }
-        let decoder = candidate.decoder
-        guard candidate.isOwn else { return mayRunOthers && pace.isQuick(decoder) }
-        guard !(decoder is any ExternalCodec), let info = try? decoder.info(of: data) else { return false }
+        switch candidate.kind {
+        case .other: return mayRunOthers && pace.isQuick(candidate.decoder)
+        case .ownInProcesses: return false
+        case .own: break
+        }
+        guard let info = try? candidate.decoder.info(of: data) else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
 
@@ -331,8 +368,11 @@ public final class CodecRegistry: Sendable {
 
     /// Returns the animation of `data`, `nil` for a still image. Decodes no pixels before a frame is requested.
     ///
+    /// - Parameters:
+    ///   - data: the file.
+    ///   - options: those of the frames; by default frames are decoded at their size.
     /// - Throws: the errors of ``decode(_:options:)``.
-    package func animation(
+    public func animation(
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
@@ -368,10 +408,13 @@ public final class CodecRegistry: Sendable {
     public func makeIncrementalDecoder(
         startingWith prefix: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
-        for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
+        var options = options
+        options.region = nil
+        for candidate in contents.candidates where candidate.decoder.canDecode(prefix) {
+            let decoder = candidate.decoder
             do {
                 let incremental =
-                    decoder is any ProbingDecoder
+                    candidate.isOwn
                     ? decoder.makeIncrementalDecoder(options: options)
                     : options.withTimeLimit(incremental: decoder.makeIncrementalDecoder)
                 try incremental?.append(prefix)
@@ -401,7 +444,7 @@ public final class CodecRegistry: Sendable {
     }
 
     /// The decoder of a format that is tried first.
-    package func decoder(of format: ImageFormat) -> (any ImageDecoder)? {
+    public func decoder(of format: ImageFormat) -> (any ImageDecoder)? {
         contents.candidates.first { $0.decoder.format == format }?.decoder
     }
 

@@ -11,20 +11,20 @@ public import WebImageCore
 /// ```
 public struct EncodableAnimation: Sendable {
     /// In display order; all of one size.
-    package var frames: [Frame]
+    public internal(set) var frames: [Frame]
     /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
     /// 65,535 in WebP, 2,147,483,647 in PNG).
     public var loopCount: Int
     /// Whether all frames are known to be opaque, besides what ``mayHaveAlpha`` finds out.
-    package var isOpaque = false
+    public var isOpaque = false
     /// The box in which every frame is fitted.
     var bounds: Thumbnail?
 
     /// An image and its duration.
-    package struct Frame: Sendable {
+    public struct Frame: Sendable {
         /// Not negative. As in browsers, 10 ms or less means 100 ms. Formats round it (GIF to 10 ms, at least 20 ms; WebP
         /// to 1 ms); rounding errors do not add up.
-        package var duration: Duration
+        public internal(set) var duration: Duration
         let content: Content
 
         enum Content: Sendable {
@@ -72,7 +72,7 @@ public struct EncodableAnimation: Sendable {
 
     /// Whether a frame may have a pixel that is not opaque; reads the headers of files. What an animation's frames contain is not known
     /// before they are decoded.
-    package var mayHaveAlpha: Bool {
+    public var mayHaveAlpha: Bool {
         !isOpaque
             && frames.contains { frame in
                 switch frame.content {
@@ -161,7 +161,7 @@ package struct EncodableFrameReader {
     ///
     /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if they take more than half of what decoding may.
     private func checkMemory(for source: any AnimationSource) throws(WebImageError) {
-        let limit = (source.decodingLimits ?? .default).memoryByteCount / 2
+        let limit = ((source as? any LimitedAnimation)?.limits ?? .default).memoryByteCount / 2
         guard animation.frames.count > 1 else { return }
         let size = animation.bounds?.targetSize(of: source.frameSize) ?? source.frameSize
         let byteCount = size.pixelByteCount * Self.heldFrameCount
@@ -173,7 +173,7 @@ package struct EncodableFrameReader {
 
     private func decoded(_ data: Data, by registry: CodecRegistry) throws(WebImageError) -> PixelBuffer {
         let options = DecodingOptions(
-            thumbnail: animation.bounds, firstFrameOnly: true, damage: .refuse, cancellation: cancellation)
+            thumbnail: animation.bounds, firstFrameOnly: true, allowsDamage: false, cancellation: cancellation)
         return try registry.decode(data, options: options).pixels
     }
 }

@@ -39,7 +39,7 @@ public final class IsolatedDecoding: Sendable {
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         var slowPeriod = Duration.milliseconds(300)
         /// Whether a process is started before an image needs it.
-        package var keepsProcessReady = false
+        public var keepsProcessReady = false
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -99,30 +99,34 @@ public final class IsolatedDecoding: Sendable {
         let report = pool.latestReport
         return Status(
             path: try? configuration.location.path(), problem: problem, layers: report?.layers ?? [],
-            missingLayers: (report?.errors ?? [:]).mapValues(WebImageError.systemMessage), counters: pool.counters)
+            missingLayers: (report?.errors ?? [:]).mapValues(systemMessage), counters: pool.counters)
     }
 
     /// Whether there is a program to start.
     var hasProgram: Bool { (try? configuration.location.path()) != nil }
 
-    /// The number of images that have taken longer than ``Configuration/slowPeriod``, and are not done.
-    package var slowImageCount: Int { pool.slowImageCount }
+    /// The number of images that have taken longer than 300 ms in a decoder process, and are not done.
+    public var slowImageCount: Int { pool.slowImageCount }
 
     /// The number of processes that are being started, also for images that another process has decoded meanwhile; for tests.
     var startingCount: Int { pool.state.withLock { $0.starting.count } }
 
     /// Calls `body` after ``slowImageCount`` has grown, on any thread, until the observer is removed.
-    package func observeSlowImages(by observer: AnyObject, _ body: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameters:
+    ///   - observer: identifies the observation; it is not retained.
+    ///   - body: must return soon.
+    public func observeSlowImages(by observer: AnyObject, _ body: @escaping @Sendable () -> Void) {
         pool.state.withLock { $0.slowImageObservers[ObjectIdentifier(observer)] = body }
     }
 
     /// Ends the calls for an observer.
-    package func removeSlowImageObserver(_ observer: AnyObject) {
+    public func removeSlowImageObserver(_ observer: AnyObject) {
         _ = pool.state.withLock { $0.slowImageObservers.removeValue(forKey: ObjectIdentifier(observer)) }
     }
 
     /// Starts a process if the configuration keeps one ready. Does not wait for it.
-    package func prepare() { pool.changeState { _ in } }
+    public func prepare() { pool.changeState { _ in } }
 
     /// Ends the processes that have no work now. The next image starts one.
     public func endIdleProcesses() { pool.endIdleProcesses() }

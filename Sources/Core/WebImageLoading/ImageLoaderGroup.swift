@@ -1,6 +1,6 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import Synchronization
-package import WebImageCore
+public import WebImageCore
 
 /// Combines several loaders. Each URL goes to the most recently added loader that can load it.
 ///
@@ -20,7 +20,7 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     private let loadsHTTP: Atomic<Bool>
 
     /// Creates a group of `loaders`, added in that order.
-    package init(_ loaders: [any ImageLoader] = []) {
+    public init(_ loaders: [any ImageLoader] = []) {
         members = Lock(loaders)
         loadsHTTP = Atomic(Self.loadHTTP(loaders))
     }
@@ -49,22 +49,22 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     public var loaders: [any ImageLoader] { members.withLock { $0 } }
 
     /// Returns the loader for `url`; `nil` if none can load it.
-    package func loader(for url: URL) -> (any ImageLoader)? {
+    public func loader(for url: URL) -> (any ImageLoader)? {
         loaders.last { $0.canLoad(url) }
     }
 
     /// Whether any of the loaders can load `url`.
     ///
     /// - Parameter isHTTP: whether the URL is known to be one of http or https.
-    package func canLoad(_ url: URL, isHTTP: Bool = false) -> Bool {
+    public func canLoad(_ url: URL, isHTTP: Bool = false) -> Bool {
         isHTTP && loadsHTTP.load(ordering: .relaxed) || loaders.lastIndex { $0.canLoad(url) } != nil
     }
 
     /// The group as one loader, which chooses a member for each load.
-    package var asLoader: any ImageLoader { GroupLoader(group: self) }
+    public var asLoader: any ImageLoader { GroupLoader(group: self) }
 
     /// Returns why no loader can load `url`.
-    package static func error(forUnloadable url: URL) -> WebImageError {
+    public static func error(forUnloadable url: URL) -> WebImageError {
         let url = url.separatedFromUserInfo.url
         guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
         return HTTPOrigin.isHTTP(url)
@@ -76,7 +76,7 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
 ///
 /// Without such a loader, it reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or
 /// ``WebImageError/invalidURL(_:reason:)`` for a URL without a scheme and for an invalid http or https URL.
-private struct GroupLoader: ImageLoader, HeaderReporting {
+private struct GroupLoader: ImageLoader {
     let group: ImageLoaderGroup
 
     private static let queue = WorkQueue(label: "webimage-group", threadCount: 1)
@@ -84,7 +84,7 @@ private struct GroupLoader: ImageLoader, HeaderReporting {
     func canLoad(_ url: URL) -> Bool { group.canLoad(url) }
     func isCacheable(_ url: URL) -> Bool { group.loader(for: url)?.isCacheable(url) ?? false }
     func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] {
-        group.loader(for: request.url)?.headersSent(for: request) ?? []
+        group.loader(for: request.url)?.requestHeaders(for: request) ?? []
     }
 
     func load(

@@ -1,3 +1,4 @@
+public import WebImageCoding
 public import WebImageCore
 
 // MARK: Geometry
@@ -26,11 +27,16 @@ extension ImageProcessor {
     /// Resizes to exactly the box, filled: what extends beyond it at two sides is cut off. If only one side is given,
     /// the other follows from the image's proportions.
     ///
-    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or comes out smaller than
-    ///   the box.
+    /// - Parameters:
+    ///   - size: the box.
+    ///   - focus: the point of the image that is in the center of the result, as far as the image extends; the image's center by
+    ///     default.
+    ///   - filter: how to compute pixels; Lanczos by default.
+    ///   - allowsUpscaling: whether a smaller image is enlarged, `true` by default, or comes out smaller than the box.
     public static func resize(
-        toFill size: TargetSize, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
-    ) -> Self { resize(to: size, fit: .aspectFillCropped, filter: filter, allowsUpscaling: allowsUpscaling) }
+        toFill size: TargetSize, focus: FocalPoint = .center, filter: ResizeFilter = .lanczos,
+        allowsUpscaling: Bool = true
+    ) -> Self { resize(to: size, fit: .aspectFillCropped(focus), filter: filter, allowsUpscaling: allowsUpscaling) }
 
     /// Resizes to exactly the box, with the whole image centered on a color, which also shows through translucent
     /// pixels. If only one side is given, the other follows from the image's proportions.

@@ -23,10 +23,9 @@ extension WebImageManager.Configuration {
         var configuration = Self(cache: cache ?? ImageCache(memory: memory, disk: nil), loaders: [loader])
         let (timer, start) = (loader.clock.timer, Date())
         let date: @Sendable () -> Date = { start + timer.now.inExactSeconds }
-        configuration.now = date
-        configuration.environment.clock = timer
-        configuration.environment.date = date
-        configuration.environment.random = { 1 }
+        var environment = LoadEnvironment()
+        (environment.clock, environment.date, environment.random) = (timer, date, { 1 })
+        environment.apply(to: &configuration)
         return configuration
     }
 }

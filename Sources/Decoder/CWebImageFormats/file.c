@@ -77,6 +77,14 @@ bool cwi_file_is_keyframe(const cwi_file *file, int frame) {
 
 void cwi_file_set_strip_height(cwi_file *file, uint32_t row_count) { file->strip_height = row_count; }
 
+bool cwi_file_set_part(cwi_file *file, cwi_part part) {
+    const cwi_file_info *info = &file->info;
+    bool is_inside = part.width > 0 && part.width <= info->width && part.x <= info->width - part.width &&
+                     part.height > 0 && part.height <= info->height && part.y <= info->height - part.height;
+    if (is_inside) file->part = part;
+    return is_inside;
+}
+
 cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
     if (is_partial) *is_partial = false;
     if (!file->reading->decode || frame < 0 || frame >= file->info.frame_count)

@@ -25,6 +25,8 @@ struct cwi_file {
     cwi_limits limits;
     cwi_choice choice;
     uint32_t strip_height;
+    /// What a TIFF decodes; without a size, the whole.
+    cwi_part part;
 };
 
 /// How one library writes.

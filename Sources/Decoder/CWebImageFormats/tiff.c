@@ -134,22 +134,71 @@ static bool has_pixels(const uint8_t *pixels, size_t length) {
     return false;
 }
 
+/// The rows of blocks in which a part is, as far as the part needs them: libtiff reads the rows of a strip from its start, and the rows of
+/// subsampled chroma together.
+static uint32_t first_row(const tiff_page *page, uint32_t row) {
+    uint32_t in_block = row % page->block_height;
+    return row - (page->is_tiled ? in_block : in_block % 4);
+}
+
+static uint32_t end_of_block(const tiff_page *page, uint32_t row) {
+    uint32_t rest = page->block_height - row % page->block_height;
+    return rest < page->height - row ? row + rest : page->height;
+}
+
+/// Converts a part with libtiff, a row of blocks at a time: of strips all columns, of tiles those of the part.
+static bool read_usual(tiff_file *tiff, cwi_part part, uint32_t *pixels, bool stops) {
+    const tiff_page *page = &tiff->page;
+    char reason[1024] = "";
+    TIFFRGBAImage image;
+    if (!TIFFRGBAImageBegin(&image, tiff->tiff, stops, reason)) return false;
+    // In the order of the file: only the caller can turn all of the eight orientations.
+    image.req_orientation = (uint16_t)tiff->file.info.orientation;
+    uint32_t left = page->is_tiled ? part.x - part.x % page->block_width : 0, right = page->width;
+    uint32_t end = part.y + part.height, last = part.x + part.width - 1;
+    if (page->is_tiled && page->width - last > page->block_width - last % page->block_width)
+        right = last + page->block_width - last % page->block_width;
+    bool is_whole = part.width == page->width && part.height == page->height;
+    // The most rows at once; of the whole image, libtiff takes one block after the other itself.
+    uint32_t first = is_whole ? 0 : first_row(page, part.y), most = page->is_tiled ? page->block_height : end - first;
+    if (most > page->block_height) most = page->block_height;
+    uint32_t *rows = is_whole ? pixels : malloc((size_t)(right - left) * most * sizeof *rows);
+    bool is_read = rows != NULL;
+    image.col_offset = (int)left;
+    for (uint32_t row = first; rows && row < end && (is_read || !stops);) {
+        uint32_t next = is_whole ? page->height : end_of_block(page, row);
+        uint32_t count = page->is_tiled || next < end ? next - row : end - row;
+        image.row_offset = (int)row;
+        if (!is_whole) memset(rows, 0, (size_t)(right - left) * count * sizeof *rows);
+        is_read = TIFFRGBAImageGet(&image, rows, right - left, count) && is_read;
+        for (uint32_t line = row > part.y ? row : part.y; !is_whole && line < row + count && line < end; line++) {
+            const uint32_t *source = rows + (size_t)(line - row) * (right - left) + (part.x - left);
+            memcpy(pixels + (size_t)(line - part.y) * part.width, source, (size_t)part.width * sizeof *rows);
+        }
+        row = next;
+    }
+    if (!is_whole) free(rows);
+    TIFFRGBAImageEnd(&image);
+    return is_read;
+}
+
 static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
     tiff_file *tiff = (tiff_file *)file;
     const cwi_file_info *info = &file->info;
-    if (stride != (size_t)info->width * 4 * (size_t)info->bytes_per_channel)
+    cwi_part part = file->part;
+    if (part.width == 0) part = (cwi_part){.width = info->width, .height = info->height};
+    if (stride != (size_t)part.width * 4 * (size_t)info->bytes_per_channel)
         return cwi_failure(CWI_UNSUPPORTED, "gaps between rows");
-    size_t length = stride * info->height;
+    size_t length = stride * part.height;
     memset(pixels, 0, length);
     tiff->memory.error_count = 0;
     uint64_t count = 0, first = 0;
     if (tiff->is_usual) {
-        // In the order of the file: only the caller can turn all of the eight orientations.
-        bool is_whole = TIFFReadRGBAImageOriented(
-            tiff->tiff, info->width, info->height, pixels, info->orientation, !is_partial);
+        bool is_whole = read_usual(tiff, part, pixels, !is_partial);
         if (is_whole && tiff->memory.error_count == 0) return cwi_success();
     } else {
-        count = cwi_tiff_read_samples(tiff->tiff, &tiff->memory, &tiff->page, info->is_ink, pixels, !is_partial, &first);
+        count = cwi_tiff_read_samples(
+            tiff->tiff, &tiff->memory, &tiff->page, part, info->is_ink, pixels, !is_partial, &first);
         if (count == 0) return cwi_success();
     }
     if (!is_partial || !has_pixels(pixels, length)) return damaged(tiff, count, first);
@@ -205,6 +254,9 @@ static cwi_result read_info(tiff_file *tiff) {
     TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_ORIENTATION, &orientation);
     info->width = info->crop_width = page->width;
     info->height = info->crop_height = page->height;
+    info->block_width = page->block_width;
+    info->block_height = page->block_height;
+    info->block_length = page->block_length;
     info->depth = page->depth;
     info->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     info->is_gray = page->photometric == PHOTOMETRIC_MINISBLACK || page->photometric == PHOTOMETRIC_MINISWHITE;

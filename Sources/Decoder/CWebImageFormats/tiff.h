@@ -57,11 +57,13 @@ int cwi_tiff_color_count(const tiff_page *page);
 /// Whether the first sample behind the colors is alpha. Beside a palette's indices, a sample without a kind is not.
 bool cwi_tiff_has_alpha(const tiff_page *page);
 
-/// Reads a page to 16 bits a channel: straight RGBA, or inverted CMYK if `is_ink`. Blocks that cannot be read stay zero.
+/// Reads a part of a page to 16 bits a channel: straight RGBA, or inverted CMYK if `is_ink`. Blocks that cannot be read stay zero.
 ///
+/// - pixels: of the size of the part, without gaps.
 /// - stops: whether to stop at a block that cannot be read.
 /// Returns the number of blocks that cannot be read; `*first` is the index of the first one.
 uint64_t cwi_tiff_read_samples(
-    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops, uint64_t *first);
+    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, cwi_part part, bool is_ink, uint16_t *pixels, bool stops,
+    uint64_t *first);
 
 #endif

@@ -9,9 +9,9 @@
     F(TIFFClientOpenExt) F(TIFFClose) F(TIFFComputeStrip) F(TIFFComputeTile) F(TIFFDefaultStripSize) F(TIFFFlush)      \
     F(TIFFGetField) F(TIFFGetFieldDefaulted) F(TIFFGetStrileByteCount) F(TIFFGetStrileOffset) F(TIFFIsCODECConfigured) \
     F(TIFFOpenOptionsAlloc) F(TIFFOpenOptionsFree) F(TIFFOpenOptionsSetErrorHandlerExtR)                               \
-    F(TIFFOpenOptionsSetMaxSingleMemAlloc) F(TIFFOpenOptionsSetWarningHandlerExtR) F(TIFFRGBAImageOK)                  \
-    F(TIFFReadEncodedStrip) F(TIFFReadEncodedTile) F(TIFFReadRGBAImageOriented) F(TIFFSetField) F(TIFFSetSubDirectory) \
-    F(TIFFStripSize) F(TIFFTileSize) F(TIFFWriteScanline)
+    F(TIFFOpenOptionsSetMaxSingleMemAlloc) F(TIFFOpenOptionsSetWarningHandlerExtR) F(TIFFRGBAImageBegin)               \
+    F(TIFFRGBAImageEnd) F(TIFFRGBAImageGet) F(TIFFRGBAImageOK) F(TIFFReadEncodedStrip) F(TIFFReadEncodedTile)          \
+    F(TIFFSetField) F(TIFFSetSubDirectory) F(TIFFStripSize) F(TIFFTileSize) F(TIFFWriteScanline)
 
 CWI_TIFF_FUNCTIONS(CWI_REDIRECT)
 

@@ -287,19 +287,21 @@ static tmsize_t length_of_block(const tiff_page *page, int plane, uint32_t rows,
     return length < (uint64_t)capacity ? (tmsize_t)length : capacity;
 }
 
-/// Writes the samples of a block to their channels of the pixels.
+/// Writes the samples of a part of a block to their channels of the pixels.
+///
+/// - stride: the pixels of a row.
 static void unpack(
-    const tiff_colors *colors, const uint8_t *block, size_t length, int plane, uint32_t columns, uint32_t rows,
-    uint16_t *pixels) {
+    const tiff_colors *colors, const uint8_t *block, size_t length, int plane, cwi_part part, uint16_t *pixels,
+    size_t stride) {
     const tiff_page *page = colors->page;
     uint32_t stored = page->is_planar ? 1 : page->channel_count, across, down;
     subsampling(page, plane, &across, &down);
     uint64_t row_length = row_length_of_plane(page, plane);
     int alpha = colors->color_count < 4 && colors->has_alpha ? colors->color_count : -1;
-    for (uint32_t row = 0; row < rows && (row / down + 1) * row_length <= length; row++) {
+    for (uint32_t row = part.y; row < part.y + part.height && (row / down + 1) * row_length <= length; row++) {
         const uint8_t *source = block + row / down * row_length;
-        uint16_t *pixel = pixels + (size_t)row * page->width * 4;
-        for (uint32_t column = 0; column < columns; column++, pixel += 4) {
+        uint16_t *pixel = pixels + (row - part.y) * stride * 4;
+        for (uint32_t column = part.x; column < part.x + part.width; column++, pixel += 4) {
             for (uint32_t channel = 0; channel < stored && channel <= 4; channel++) {
                 int index = page->is_planar ? plane : (int)channel;
                 int target = index < colors->color_count ? index : index == alpha ? 3 : -1;
@@ -341,8 +343,18 @@ static tmsize_t read_lossless(
     return (tmsize_t)(count * 2);
 }
 
+/// The pixels of an interval that are in a block, from its start. Returns false if there are none.
+static bool cut(uint32_t block, uint32_t block_length, uint32_t start, uint32_t length, uint32_t *first, uint32_t *count) {
+    uint64_t low = block > start ? block : start, high = (uint64_t)block + block_length;
+    if ((uint64_t)start + length < high) high = (uint64_t)start + length;
+    if (low >= high) return false;
+    *first = (uint32_t)(low - block);
+    *count = (uint32_t)(high - low);
+    return true;
+}
+
 uint64_t cwi_tiff_read_samples(
-    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops,
+    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, cwi_part part, bool is_ink, uint16_t *pixels, bool stops,
     uint64_t *first) {
     // Of a lossless JPEG, samples are scaled to 16 bits.
     tiff_page scaled = *page;
@@ -366,9 +378,12 @@ uint64_t cwi_tiff_read_samples(
     int used = colors.color_count + (colors.has_alpha && colors.color_count < 4 ? 1 : 0);
     for (uint32_t top = 0; block && top < page->height; top += page->block_height) {
         for (uint32_t left = 0; left < page->width; left += page->block_width) {
-            uint32_t columns = page->width - left < page->block_width ? page->width - left : page->block_width;
             uint32_t rows = page->height - top < page->block_height ? page->height - top : page->block_height;
-            uint16_t *place = pixels + ((size_t)top * page->width + left) * 4;
+            cwi_part inner;
+            if (!cut(top, page->block_height, part.y, part.height, &inner.y, &inner.height) ||
+                !cut(left, page->block_width, part.x, part.width, &inner.x, &inner.width))
+                continue;
+            uint16_t *place = pixels + ((size_t)(top + inner.y - part.y) * part.width + (left + inner.x - part.x)) * 4;
             bool is_whole = true;
             for (int plane = 0; is_whole && plane < (page->is_planar ? used : 1); plane++) {
                 uint32_t index = page->is_tiled ? TIFFComputeTile(tiff, left, top, 0, (uint16_t)plane)
@@ -385,15 +400,15 @@ uint64_t cwi_tiff_read_samples(
                     is_whole = false;
                 } else {
                     if (has_differences) undo_differences(page, plane, block, (size_t)length);
-                    unpack(&colors, block, (size_t)length, plane, columns, rows, place);
+                    unpack(&colors, block, (size_t)length, plane, inner, place, part.width);
                 }
             }
-            for (uint32_t row = 0; row < rows; row++) {
-                uint16_t *line = place + (size_t)row * page->width * 4;
+            for (uint32_t row = 0; row < inner.height; row++) {
+                uint16_t *line = place + (size_t)row * part.width * 4;
                 if (is_whole) {
-                    convert(&colors, line, columns);
+                    convert(&colors, line, inner.width);
                 } else {
-                    memset(line, 0, (size_t)columns * 8);
+                    memset(line, 0, (size_t)inner.width * 8);
                 }
             }
             if (!is_whole && stops) goto end;

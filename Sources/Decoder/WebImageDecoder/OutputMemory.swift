@@ -18,6 +18,15 @@ final class OutputMemory: PixelMemorySource, @unchecked Sendable {
         var blocks: [Range<Int>] = []
         /// Where memory begins that was not used since it was given back.
         var end = 0
+        /// The rows of an image that were reported.
+        var reported: (layout: PixelLayout, rowCount: Int)?
+        /// Gets the rows of the first image that are finished; `nil` if nothing wants them.
+        var onRows: (@Sendable (PixelLayout, Int) -> Void)?
+
+        /// Forgets the rows of an image that were reported, and reports no others of the request.
+        mutating func forgetRows(at offset: Int) {
+            if reported?.layout.offset == offset { (reported, onRows) = (nil, nil) }
+        }
     }
 
     /// `nil` if there is no address space for it.
@@ -50,8 +59,49 @@ final class OutputMemory: PixelMemorySource, @unchecked Sendable {
         state.withLock { state in
             guard let index = state.blocks.firstIndex(where: { $0.lowerBound == offset }) else { return }
             state.blocks.remove(at: index)
+            state.forgetRows(at: offset)
         }
     }
+
+    // MARK: Rows
+
+    /// Reports the rows of the first image whose decoder tells that they are finished, so that the program copies them while others are
+    /// decoded.
+    func reportRows(to body: (@Sendable (PixelLayout, Int) -> Void)?) {
+        state.withLock { ($0.reported, $0.onRows) = (nil, body) }
+    }
+
+    func finish(_ address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, rowCount: Int) {
+        // The program gives the pages of a longer image back while it copies it.
+        guard (Self.leastReportedByteCount..<Self.keptByteCount).contains(bytesPerRow * size.height) else { return }
+        let layout = PixelLayout(
+            offset: address - mapping.address, size: size, bytesPerRow: bytesPerRow, isOpaque: true)
+        let report = state.withLock { state -> (@Sendable (PixelLayout, Int) -> Void)? in
+            let known = state.reported?.layout == layout ? state.reported?.rowCount : nil
+            guard state.onRows != nil, state.reported == nil || known != nil,
+                (rowCount - (known ?? 0)) * bytesPerRow >= Self.reportByteCount
+            else { return nil }
+            state.reported = (layout, rowCount)
+            return state.onRows
+        }
+        report?(layout, rowCount)
+    }
+
+    func reopen(_ address: UnsafeMutableRawPointer) {
+        state.withLock { $0.forgetRows(at: address - mapping.address) }
+    }
+
+    /// How many rows of an image are as they were reported.
+    func finishedRowCount(of layout: PixelLayout) -> Int {
+        state.withLock { $0.reported?.layout.isSamePlace(as: layout) == true ? $0.reported?.rowCount ?? 0 : 0 }
+    }
+
+    /// From this on, copying takes a millisecond.
+    private static let leastReportedByteCount = 8 << 20
+    /// A report takes some 20 µs, and what is left at the end is copied by several threads.
+    private static let reportByteCount = 4 << 20
+    /// Pages behind this are given back with the next image: 16 megapixels.
+    static let keptByteCount = 64 << 20
 
     /// Gives the pages behind `offset` back that no block has.
     func discardGaps(from offset: Int) {

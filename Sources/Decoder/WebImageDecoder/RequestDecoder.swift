@@ -17,6 +17,7 @@ final class RequestDecoder {
     init(_ registry: CodecRegistry, service: DecoderService) {
         self.registry = registry
         self.service = service
+        UnnamedFile.source.withLock { $0 = Self.spoolSource(service) }
     }
 
     /// `nil` for requests without a reply.
@@ -108,10 +109,13 @@ final class RequestDecoder {
     ) throws(WebImageError) -> DecoderReply {
         var options = options
         options.cancellation = cancellation
-        options.spoolSource = spoolSource
+        output?.reportRows { [service] layout, count in
+            service.send(.rows(layout, count: count), number: request.number)
+        }
+        defer { output?.reportRows(to: nil) }
         return .image(
             try decoded { () throws(WebImageError) in
-                try decoder(of: format).decode(input(request), options: options)
+                try decoder(of: format).decodeRegion(input(request), options: options)
             })
     }
 
@@ -154,8 +158,6 @@ final class RequestDecoder {
     private func openIncremental(
         _ session: Int, _ format: ImageFormat, _ options: DecodingOptions
     ) throws(WebImageError) -> DecoderReply {
-        var options = options
-        options.spoolSource = spoolSource
         guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
             throw format.unsupported("parts of files")
         }
@@ -226,9 +228,8 @@ final class RequestDecoder {
         guard let memory, layout.byteCount <= memory.byteCount, let mapping = memory.mapped(.copying) else {
             throw .outOfResources(reason: .memory(byteCount: byteCount))
         }
-        return PixelBuffer(
-            mapping.address, size: layout.size, bytesPerRow: layout.bytesPerRow, isOpaque: layout.isOpaque,
-            source: mapping)
+        return mapping.buffer(
+            at: mapping.address, size: layout.size, bytesPerRow: layout.bytesPerRow, isOpaque: layout.isOpaque)
     }
 
     private func requestedFrame(_ index: Int) throws(WebImageError) -> PixelBuffer {
@@ -238,8 +239,10 @@ final class RequestDecoder {
     }
 
     /// Files for what does not fit in memory. This process can create none.
-    private var spoolSource: @Sendable (Int) throws(WebImageError) -> UnnamedFile? {
-        { [service] (byteCount) throws(WebImageError) in
+    private static func spoolSource(
+        _ service: DecoderService
+    ) -> @Sendable (Int) throws(WebImageError) -> UnnamedFile? {
+        { (byteCount) throws(WebImageError) in
             let answer = try service.response(to: .needsSpool(byteCount: byteCount))
             switch answer.content {
             case .spool(let directory):
@@ -254,21 +257,18 @@ final class RequestDecoder {
 
     /// Decodes to the output.
     private func decoded(_ body: () throws(WebImageError) -> Image) throws(WebImageError) -> DecodedImage {
-        output?.discardGaps(from: Self.keptOutputByteCount)
+        output?.discardGaps(from: OutputMemory.keptByteCount)
         PixelBufferPool.shared.setSource(output)
         defer { PixelBufferPool.shared.setSource(nil) }
         return try decoded(body())
     }
 
-    /// Pages behind this are given back with the next image: 16 megapixels.
-    private static let keptOutputByteCount = 64 << 20
-
     /// Returns an image that is in the output, or is copied there.
     private func decoded(_ image: Image) throws(WebImageError) -> DecodedImage {
-        guard let layout = output?.layout(of: image.pixels) else {
+        guard let output, let layout = output.layout(of: image.pixels) else {
             throw .outOfResources(reason: .memory(byteCount: image.pixels.byteCount))
         }
-        return DecodedImage(image, layout)
+        return DecodedImage(image, layout, finishedRowCount: output.finishedRowCount(of: layout))
     }
 
     private func parts(_ parts: [[UInt8]?]) throws(WebImageError) -> DecoderReply {
@@ -292,10 +292,10 @@ final class RequestDecoder {
 }
 
 extension DecodedImage {
-    init(_ image: Image, _ layout: PixelLayout) {
+    init(_ image: Image, _ layout: PixelLayout, finishedRowCount: Int) {
         self.init(
             pixels: layout, frameCount: image.frameCount, isPartial: image.isPartial, isThumbnail: image.isThumbnail,
-            animation: image.animation.map { AnimationDescription($0) })
+            animation: image.animation.map { AnimationDescription($0) }, finishedRowCount: finishedRowCount)
     }
 }
 

@@ -27,9 +27,9 @@ guard CommandLine.arguments.dropFirst() == ["--serve"] || CommandLine.arguments.
 }
 
 #if WEBIMAGE_FORMATS
-    let registry = CodecRegistry.inProcess()
+    let registry = FormatLibraries.registry()
     if let format = DecoderKind.ofThisProcess.library {
-        CodecRegistry.loadLibrary(of: format) { path in cwi_sandbox_offer(path) }
+        FormatLibraries.load(format) { path in cwi_sandbox_offer(path) }
     }
 #else
     let registry = CodecRegistry()

@@ -85,7 +85,7 @@ private final class LibraryFrameReader: AnimationFrameReader {
         var options = options
         options.cancellation = cancellation
         return try options.withTimeLimit { (options) throws(WebImageError) in
-            try options.withMemory(frameByteCount) { (_) throws(WebImageError) in
+            try options.withMemory(frameByteCount) { () throws(WebImageError) in
                 var (file, plan) = try opened()
                 plan.options = options
                 do throws(WebImageError) {

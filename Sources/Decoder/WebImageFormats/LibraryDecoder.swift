@@ -10,7 +10,7 @@ internal import WebImageCore
 ///
 /// None can be interrupted in an image, and none keeps to a limit on memory, so they belong into a process that the system bounds. Checked
 /// here is what the header tells: the size. libavif and libheif read files of ours (``MediaStill``).
-struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
+struct LibraryDecoder: RegionDecoder, OwnDecoder, MetadataDecoder {
     let library: LibraryFormat
 
     init(_ library: LibraryFormat) { self.library = library }
@@ -82,7 +82,9 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try options.withTimeLimit { (options) throws(WebImageError) in
+        // Other libraries decode whole images, or do not say how much memory a part takes.
+        if options.region != nil, library != .tiff { return try decodeWholeAndCrop(data, options: options) }
+        return try options.withTimeLimit { (options) throws(WebImageError) in
             try checkSize(of: data, options: options)
             return try data.withBytes { (bytes) throws(WebImageError) in
                 let file = try LibraryFile(
@@ -118,6 +120,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         var file = file
         if library == .svg { return try drawing(of: file, options: options) }
         // Made from the file itself: an embedded thumbnail may have other colors.
+        try options.checkRegion(in: file.orientation.upright(file.size), of: format)
         var plan = try file.plan(options)
         if library == .heic, plan.targetSize != plan.storedSize {
             // An embedded thumbnail may be enough.
@@ -147,14 +150,29 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         of file: LibraryFile, _ plan: DecodingPlan, reduction: Int, allowsDamage: Bool
     ) throws(WebImageError) -> Image {
         let options = plan.options
+        if let part = plan.region { return try image(of: file, plan, part: part) }
         let decodedSize = reduction == 0 ? file.size : file.decodedSize(reduction: reduction)
         let pixelByteCount = plan.byteCount(from: decodedSize)
         let stripHeight = file.stripHeight(reduction: reduction, besides: pixelByteCount)
         let byteCount = pixelByteCount + file.workingByteCount(reduction: reduction, stripHeight: stripHeight)
-        return try options.withMemory(byteCount) { (_) throws(WebImageError) in
+        return try options.withMemory(byteCount) { () throws(WebImageError) in
             let (pixels, isPartial) = try file.pixels(
                 reduction: reduction, stripHeight: stripHeight, allowsDamage: allowsDamage,
                 cancellation: options.cancellation)
+            var image = try plan.image(of: pixels, format: format, frameCount: file.frameCount)
+            image.isPartial = isPartial
+            return image
+        }
+    }
+
+    private func image(
+        of file: LibraryFile, _ plan: DecodingPlan, part: PixelRect
+    ) throws(WebImageError) -> Image {
+        let options = plan.options
+        let byteCount = plan.byteCount(from: part.size) + file.workingByteCount(ofPart: part)
+        return try options.withMemory(byteCount) { () throws(WebImageError) in
+            let (pixels, isPartial) = try file.pixels(
+                ofPart: part, allowsDamage: options.allowsDamage, cancellation: options.cancellation)
             var image = try plan.image(of: pixels, format: format, frameCount: file.frameCount)
             image.isPartial = isPartial
             return image
@@ -170,7 +188,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         }
         if let byteLimit = options.byteLimit { size = size.scaledDown(toPixelCount: byteLimit / 4) }
         try options.limits.check(size)
-        return try options.withMemory(size.pixelByteCount) { (_) throws(WebImageError) in
+        return try options.withMemory(size.pixelByteCount) { () throws(WebImageError) in
             try options.checkCancellation()
             return Image(pixels: try file.drawn(at: size), scale: options.scale, format: format, isThumbnail: true)
         }
@@ -197,14 +215,14 @@ extension LibraryFile {
 
 extension DecodingOptions {
     /// All processors if no other image is decoded, else a fair share.
-    var idleProcessorCount: Int { DecodingQueue.threadCount(forEachOf: budget.decodeCount + 1) }
+    var idleProcessorCount: Int { DecodingQueue.threadCount(forEachOf: DecodingBudget.shared.decodeCount + 1) }
 }
 
 /// Decodes JPEG XL while it arrives: one preview, made of its coarse version.
 ///
 /// libjxl starts from the beginning each time, so the preview is tried whenever the bytes have doubled, until it
 /// succeeds: an eighth of the file is usually enough.
-final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
+final class LibraryIncrementalDecoder: IncrementalImageDecoder {
     private let decoder: LibraryDecoder
     private let options: DecodingOptions
     private var data = Data()
@@ -245,7 +263,7 @@ final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
         (whole.thumbnail, whole.byteLimit) = (nil, nil)
         let plan = try file.plan(whole)
         let byteCount = plan.byteCount(from: file.size) + file.workingByteCount()
-        return try options.withMemory(byteCount) { (_) throws(WebImageError) in
+        return try options.withMemory(byteCount) { () throws(WebImageError) in
             guard let pixels = try file.preview(cancellation: options.cancellation) else { return nil }
             var image = try plan.image(of: pixels, format: decoder.format)
             image.isPartial = true

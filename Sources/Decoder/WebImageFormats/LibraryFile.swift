@@ -96,6 +96,17 @@ final class LibraryFile {
         return planes + (isDeep ? size.pixelCount * 8 : 0)
     }
 
+    /// The same for a part of a TIFF: a strip or tile as libtiff has it, and the pixels of a row of them, of strips as far as the part needs
+    /// them.
+    func workingByteCount(ofPart part: PixelRect) -> Int {
+        if isDeep { return info.block_length + part.size.pixelCount * 8 }
+        let (width, height) = (Int(info.block_width), Int(info.block_height))
+        let rowByteCount =
+            width >= size.width
+            ? size.width * min(height, part.height + 3) : min(size.width, part.width + 2 * width) * height
+        return info.block_length + rowByteCount * 4
+    }
+
     /// The rows of a large JPEG 2000 that are decoded at a time, so that OpenJPEG does not hold all of them: a megabyte
     /// can claim 100 megapixels. Strips take more time. `nil` for all rows.
     ///
@@ -172,6 +183,27 @@ final class LibraryFile {
             cwi_file_decode(
                 handle, Int32(index), Int32(reduction), memory, stride, allowsDamage ? isPartial : nil)
         }
+    }
+
+    /// Decodes a part of a TIFF, premultiplied, not turned.
+    ///
+    /// - Parameter part: a part of the image, as it is stored.
+    func pixels(
+        ofPart part: PixelRect, allowsDamage: Bool, cancellation: Cancellation?
+    ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
+        // Dithering has a pattern of 8 × 8 pixels, which begins at the corner of the image.
+        let (left, top) = isDeep ? (part.x % 8, part.y % 8) : (0, 0)
+        let read = PixelRect(
+            x: part.x - left, y: part.y - top, width: part.width + left, height: part.height + top)
+        let stored = cwi_part(
+            x: UInt32(read.x), y: UInt32(read.y), width: UInt32(read.width), height: UInt32(read.height))
+        guard cwi_file_set_part(handle, stored) else { throw format.format.unsupported("a region outside the image") }
+        let (pixels, isPartial) = try pixels(size: read.size, cancellation: cancellation) {
+            (memory, stride, isPartial) in
+            cwi_file_decode(handle, 0, 0, memory, stride, allowsDamage ? isPartial : nil)
+        }
+        let inner = PixelRect(x: left, y: top, width: part.width, height: part.height)
+        return (read == part ? pixels : try pixels.cropped(to: inner) ?? pixels, isPartial)
     }
 
     /// Decodes what the first bytes show; `nil` if that is nothing yet.

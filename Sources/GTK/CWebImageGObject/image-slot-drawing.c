@@ -57,3 +57,26 @@ void image_slot_snapshot(
     gtk_snapshot_restore(snapshot);
     gtk_snapshot_pop(snapshot);
 }
+
+void image_slot_snapshot_widget(ImageSlot *self, GtkWidget *child, GtkSnapshot *snapshot, GtkContentFit fit) {
+    GtkWidget *widget = GTK_WIDGET(self->owner);
+    const graphene_size_t area = GRAPHENE_SIZE_INIT(gtk_widget_get_width(widget), gtk_widget_get_height(widget));
+    GdkPaintable *substitute = image_slot_get_substitute(self, &fit);
+    if (substitute != NULL) image_slot_snapshot(substitute, snapshot, fit, &area, widget);
+    // A sign of failure takes the place of a placeholder.
+    if (substitute != NULL && substitute == self->error_paintable) return;
+    gtk_widget_snapshot_child(widget, child, snapshot);
+}
+
+void image_slot_show_phase(ImageSlot *self, GtkWidget *image) {
+    static const char *const classes[] = {NULL, "loading", "loaded", "failed"};
+    GtkWidget *widget = GTK_WIDGET(self->owner);
+    const WebImageBridgePhase phase = self->state.phase;
+    if (phase != WEBIMAGE_BRIDGE_PHASE_IDLE && gtk_widget_has_css_class(widget, classes[phase])) return;
+    for (gsize index = 1; index < G_N_ELEMENTS(classes); index++) {
+        if (gtk_widget_has_css_class(widget, classes[index])) gtk_widget_remove_css_class(widget, classes[index]);
+    }
+    if (phase != WEBIMAGE_BRIDGE_PHASE_IDLE) gtk_widget_add_css_class(widget, classes[phase]);
+    gtk_accessible_update_state(
+        GTK_ACCESSIBLE(image), GTK_ACCESSIBLE_STATE_BUSY, phase == WEBIMAGE_BRIDGE_PHASE_LOADING, -1);
+}

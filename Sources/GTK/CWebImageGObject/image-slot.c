@@ -1,70 +1,32 @@
 #define _GNU_SOURCE
 
 #include "error-private.h"
-#include "image-slot.h"
 #include "request-private.h"
 #include "session-private.h"
+#include "view-private.h"
 
 #include <unistd.h>
 
-enum { DEFAULT_TRANSITION_DURATION = 200 };
-
-// MARK: Class
-
-void image_slot_class_init(ImageSlotClass *class, GObjectClass *owner) {
-    const GParamFlags writable = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
-    const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
-    GParamSpec **properties = class->properties;
-    properties[IMAGE_SLOT_URI] = g_param_spec_string("uri", NULL, NULL, NULL, writable);
-    properties[IMAGE_SLOT_HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, writable);
-    properties[IMAGE_SLOT_PROCESSOR] =
-        g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, writable);
-    properties[IMAGE_SLOT_PROCESSING] = g_param_spec_string("processing", NULL, NULL, NULL, writable);
-    properties[IMAGE_SLOT_PRIORITY] = g_param_spec_enum(
-        "priority", NULL, NULL, WEB_IMAGE_TYPE_PRIORITY, WEB_IMAGE_PRIORITY_HIGH, writable);
-    properties[IMAGE_SLOT_CACHE_POLICY] = g_param_spec_enum(
-        "cache-policy", NULL, NULL, WEB_IMAGE_TYPE_CACHE_POLICY, WEB_IMAGE_CACHE_POLICY_CACHE_FIRST, writable);
-    properties[IMAGE_SLOT_SESSION] =
-        g_param_spec_object("session", NULL, NULL, WEB_IMAGE_TYPE_SESSION, writable);
-    properties[IMAGE_SLOT_PLACEHOLDER] =
-        g_param_spec_object("placeholder", NULL, NULL, GDK_TYPE_PAINTABLE, writable);
-    properties[IMAGE_SLOT_BLUR_HASH] = g_param_spec_string("blur-hash", NULL, NULL, NULL, writable);
-    properties[IMAGE_SLOT_THUMB_HASH] = g_param_spec_string("thumb-hash", NULL, NULL, NULL, writable);
-    properties[IMAGE_SLOT_PLACEHOLDER_COLOR] =
-        g_param_spec_boxed("placeholder-color", NULL, NULL, GDK_TYPE_RGBA, writable);
-    properties[IMAGE_SLOT_ERROR_PAINTABLE] =
-        g_param_spec_object("error-paintable", NULL, NULL, GDK_TYPE_PAINTABLE, writable);
-    properties[IMAGE_SLOT_TRANSITION] = g_param_spec_enum(
-        "transition", NULL, NULL, WEB_IMAGE_TYPE_TRANSITION, WEB_IMAGE_TRANSITION_NONE, writable);
-    properties[IMAGE_SLOT_TRANSITION_DURATION] = g_param_spec_uint(
-        "transition-duration", NULL, NULL, 0, 60000, DEFAULT_TRANSITION_DURATION, writable);
-    properties[IMAGE_SLOT_ANIMATE] = g_param_spec_boolean("animate", NULL, NULL, TRUE, writable);
-    properties[IMAGE_SLOT_LOADING] = g_param_spec_boolean("loading", NULL, NULL, FALSE, readable);
-    properties[IMAGE_SLOT_PROGRESS] = g_param_spec_double("progress", NULL, NULL, 0, 1, 0, readable);
-    properties[IMAGE_SLOT_ERROR] = g_param_spec_boxed("error", NULL, NULL, G_TYPE_ERROR, readable);
-    properties[IMAGE_SLOT_IMAGE_WIDTH] = g_param_spec_int("image-width", NULL, NULL, 0, G_MAXINT, 0, readable);
-    properties[IMAGE_SLOT_IMAGE_HEIGHT] = g_param_spec_int("image-height", NULL, NULL, 0, G_MAXINT, 0, readable);
-    g_object_class_install_properties(owner, IMAGE_SLOT_N_PROPERTIES, properties);
-
-    const GType type = G_OBJECT_CLASS_TYPE(owner);
-    class->signals[IMAGE_SLOT_LOADED] =
-        g_signal_new("loaded", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-    class->signals[IMAGE_SLOT_FAILED] =
-        g_signal_new("failed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
+void image_slot_override_properties(GObjectClass *owner) {
+    for (guint id = 1; id < IMAGE_SLOT_N_PROPERTIES; id++) {
+        g_object_class_override_property(owner, id, g_param_spec_get_name(image_slot_properties[id]));
+    }
 }
 
 // MARK: State
 
 static void image_slot_notify(ImageSlot *self, ImageSlotProperty property) {
-    g_object_notify_by_pspec(self->owner, self->class->properties[property]);
+    g_object_notify_by_pspec(self->owner, image_slot_properties[property]);
 }
 
+static WebImageViewInterface *image_slot_get_interface(ImageSlot *self) { return WEB_IMAGE_VIEW_GET_IFACE(self->owner); }
+
 static void image_slot_redraw(ImageSlot *self) {
-    if (self->handle != NULL) self->class->redraw(self->owner);
+    if (self->handle != NULL) image_slot_get_interface(self)->redraw(WEB_IMAGE_VIEW(self->owner));
 }
 
 static void image_slot_resize(ImageSlot *self) {
-    if (self->handle != NULL) self->class->resize(self->owner);
+    if (self->handle != NULL) image_slot_get_interface(self)->resize(WEB_IMAGE_VIEW(self->owner));
 }
 
 static void copy_error(gpointer place, const WebImageBridgeError *error) {
@@ -77,9 +39,13 @@ static GError *image_slot_get_error(ImageSlot *self) {
     return error;
 }
 
-// Tells observers what has changed. They may do anything, also dispose of the owner.
-static void image_slot_state_changed(gpointer data) {
-    ImageSlot *self = data;
+static void image_slot_notify_size(ImageSlot *self, const WebImageBridgeState *old) {
+    if (old->width != self->state.width) image_slot_notify(self, IMAGE_SLOT_IMAGE_WIDTH);
+    if (old->height != self->state.height) image_slot_notify(self, IMAGE_SLOT_IMAGE_HEIGHT);
+}
+
+void image_slot_state_changed(gpointer slot) {
+    ImageSlot *self = slot;
     if (self->handle == NULL) return;
     const WebImageBridgeState old = self->state;
     webimage_bridge_slot_get_state(self->handle, &self->state);
@@ -88,39 +54,54 @@ static void image_slot_state_changed(gpointer data) {
     GObject *owner = g_object_ref(self->owner);
     if (self->placeholder != NULL || self->error_paintable != NULL) image_slot_resize(self);
     image_slot_redraw(self);
-    if (self->class->state_changed != NULL) self->class->state_changed(owner);
+    void (*state_changed)(WebImageView *) = image_slot_get_interface(self)->state_changed;
+    if (state_changed != NULL) state_changed(WEB_IMAGE_VIEW(owner));
     g_object_freeze_notify(owner);
     if ((old.phase == WEBIMAGE_BRIDGE_PHASE_LOADING) != (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADING)) {
         image_slot_notify(self, IMAGE_SLOT_LOADING);
     }
     if (MAX(old.progress, 0) != MAX(new.progress, 0)) image_slot_notify(self, IMAGE_SLOT_PROGRESS);
-    if (old.width != new.width) image_slot_notify(self, IMAGE_SLOT_IMAGE_WIDTH);
-    if (old.height != new.height) image_slot_notify(self, IMAGE_SLOT_IMAGE_HEIGHT);
+    image_slot_notify_size(self, &old);
+    const gboolean has_loaded =
+        new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED && old.phase != WEBIMAGE_BRIDGE_PHASE_LOADED;
+    if (has_loaded || (old.width > 0) != (new.width > 0)) image_slot_notify(self, IMAGE_SLOT_PAINTABLE);
     const gboolean has_failed = new.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
     if (has_failed || old.phase == WEBIMAGE_BRIDGE_PHASE_FAILED) image_slot_notify(self, IMAGE_SLOT_ERROR);
+    // A reload has the same phase, and another response.
+    if (old.phase != new.phase || new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) {
+        for (guint id = IMAGE_SLOT_HTTP_STATUS; id <= IMAGE_SLOT_ORIGIN; id++) image_slot_notify(self, id);
+    }
     GError *error = has_failed ? image_slot_get_error(self) : NULL;
     g_object_thaw_notify(owner);
     // Unless an observer has begun something else, or disposed of the owner.
     if (change == self->changes && self->handle != NULL) {
-        if (error != NULL) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_FAILED], 0, error);
-        if (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_LOADED], 0);
+        if (error != NULL) g_signal_emit(owner, image_slot_signals[IMAGE_SLOT_FAILED], 0, error);
+        if (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) g_signal_emit(owner, image_slot_signals[IMAGE_SLOT_LOADED], 0);
     }
     g_clear_error(&error);
     g_object_unref(owner);
 }
 
+void image_slot_size_changed(ImageSlot *self) {
+    WebImageBridgeState new;
+    webimage_bridge_slot_get_state(self->handle, &new);
+    const WebImageBridgeState old = self->state;
+    self->state.width = new.width;
+    self->state.height = new.height;
+    image_slot_notify_size(self, &old);
+}
+
 // The request belongs to the slot alone, and is released with it.
 static void image_slot_request_changed(ImageSlot *self) { self->request_has_changed = TRUE; }
 
-void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owner, GtkPicture *picture) {
+void image_slot_init(ImageSlot *self, GObject *owner, WebImageBridgeSlot *handle) {
     self->owner = owner;
-    self->class = class;
+    self->handle = handle;
     self->request = web_image_request_new(NULL);
     g_signal_connect_swapped(self->request, "notify", G_CALLBACK(image_slot_request_changed), self);
     web_image_request_set_priority(self->request, WEB_IMAGE_PRIORITY_HIGH);
     self->display.animate = TRUE;
-    self->display.transition_milliseconds = DEFAULT_TRANSITION_DURATION;
-    self->handle = webimage_bridge_slot_new(picture, image_slot_state_changed, self);
+    self->display.transition_milliseconds = IMAGE_SLOT_TRANSITION_MILLISECONDS;
 }
 
 static void image_slot_set_paintable(ImageSlot *self, GdkPaintable **place, GdkPaintable *paintable) {
@@ -210,6 +191,7 @@ static void image_slot_load(ImageSlot *self, WebImageCachePolicy policy) {
     WebImageSession *session = self->session == NULL ? web_image_session_get_default() : self->session;
     WebImageBridgeRequest request = web_image_request_describe(self->request);
     request.cache_policy = policy;
+    request.scale_factor = self->scale_factor;
     const gboolean is_covered = self->placeholder != NULL;
     const WebImageBridgePlaceholder placeholder = {
         .blur_hash = is_covered ? NULL : self->blur_hash,
@@ -264,6 +246,22 @@ void image_slot_cancel(ImageSlot *self) {
 
 // MARK: Properties
 
+// A property of the response, and its value.
+typedef struct {
+    guint id;
+    GValue *value;
+} ResponseProperty;
+
+static void read_response(gpointer data, const WebImageBridgeResponse *response) {
+    const ResponseProperty *property = data;
+    switch (property->id) {
+    case IMAGE_SLOT_HTTP_STATUS: g_value_set_int(property->value, response->http_status); break;
+    case IMAGE_SLOT_FINAL_URI: g_value_set_string(property->value, response->final_uri); break;
+    case IMAGE_SLOT_CONTENT_TYPE: g_value_set_string(property->value, response->content_type); break;
+    default: g_value_set_enum(property->value, response->origin); break;
+    }
+}
+
 gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
     WebImageBridgeState state = {0};
     if (self->handle != NULL && id >= IMAGE_SLOT_LOADING && id < IMAGE_SLOT_N_PROPERTIES) {
@@ -272,13 +270,18 @@ gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
     }
     switch (id) {
     case IMAGE_SLOT_URI:
+    case IMAGE_SLOT_FILE:
+    case IMAGE_SLOT_BYTES:
+    case IMAGE_SLOT_STREAM:
+    case IMAGE_SLOT_IDENTIFIER:
     case IMAGE_SLOT_HEADERS:
     case IMAGE_SLOT_PROCESSOR:
     case IMAGE_SLOT_PROCESSING:
     case IMAGE_SLOT_PRIORITY:
     case IMAGE_SLOT_CACHE_POLICY:
+    case IMAGE_SLOT_LOW_DATA_URI:
         if (self->request == NULL) return TRUE;
-        g_object_get_property(G_OBJECT(self->request), g_param_spec_get_name(self->class->properties[id]), value);
+        g_object_get_property(G_OBJECT(self->request), g_param_spec_get_name(image_slot_properties[id]), value);
         return TRUE;
     case IMAGE_SLOT_SESSION: g_value_set_object(value, self->session); return TRUE;
     case IMAGE_SLOT_PLACEHOLDER: g_value_set_object(value, self->placeholder); return TRUE;
@@ -298,6 +301,21 @@ gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
     case IMAGE_SLOT_ERROR: g_value_take_boxed(value, image_slot_get_error(self)); return TRUE;
     case IMAGE_SLOT_IMAGE_WIDTH: g_value_set_int(value, state.width); return TRUE;
     case IMAGE_SLOT_IMAGE_HEIGHT: g_value_set_int(value, state.height); return TRUE;
+    case IMAGE_SLOT_FOCUS_X: g_value_set_double(value, self->display.focus_x); return TRUE;
+    case IMAGE_SLOT_FOCUS_Y: g_value_set_double(value, self->display.focus_y); return TRUE;
+    case IMAGE_SLOT_PAINTABLE:
+        if (state.width == 0) return TRUE;
+        if (GDK_IS_PAINTABLE(self->owner)) g_value_set_object(value, self->owner);
+        else g_value_take_object(value, webimage_bridge_slot_texture(self->handle));
+        return TRUE;
+    case IMAGE_SLOT_HTTP_STATUS:
+    case IMAGE_SLOT_FINAL_URI:
+    case IMAGE_SLOT_CONTENT_TYPE:
+    case IMAGE_SLOT_ORIGIN:
+        if (self->handle != NULL) {
+            webimage_bridge_slot_get_response(self->handle, read_response, &(ResponseProperty){id, value});
+        }
+        return TRUE;
     default: return FALSE;
     }
 }
@@ -322,18 +340,41 @@ gboolean image_slot_forward(ImageSlot *self, GParamSpec *spec, const GValue *val
     return self->request_has_changed;
 }
 
+static gboolean image_slot_has_source(ImageSlot *self, ImageSlotProperty id) {
+    switch (id) {
+    case IMAGE_SLOT_URI: return web_image_request_get_uri(self->request) != NULL;
+    case IMAGE_SLOT_FILE: return web_image_request_get_file(self->request) != NULL;
+    case IMAGE_SLOT_BYTES: return web_image_request_get_bytes(self->request) != NULL;
+    default: return web_image_request_get_stream(self->request) != NULL;
+    }
+}
+
+// Sets what is loaded, which clears other sources. Returns whether it has changed.
+static gboolean image_slot_set_source(ImageSlot *self, ImageSlotProperty id, const GValue *value) {
+    gboolean had[IMAGE_SLOT_STREAM + 1];
+    for (guint other = IMAGE_SLOT_URI; other <= IMAGE_SLOT_STREAM; other++) had[other] = image_slot_has_source(self, other);
+    if (!image_slot_forward(self, image_slot_properties[id], value)) return FALSE;
+    image_slot_clear(self);
+    for (guint other = IMAGE_SLOT_URI; other <= IMAGE_SLOT_STREAM && self->handle != NULL; other++) {
+        if (other != id && had[other] != image_slot_has_source(self, other)) image_slot_notify(self, other);
+    }
+    return TRUE;
+}
+
 // Sets a property whose change affects the load. Returns whether it has changed.
 static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const GValue *value) {
     switch (id) {
     case IMAGE_SLOT_URI:
+    case IMAGE_SLOT_FILE:
+    case IMAGE_SLOT_BYTES:
+    case IMAGE_SLOT_STREAM: return image_slot_set_source(self, id, value);
+    case IMAGE_SLOT_IDENTIFIER:
     case IMAGE_SLOT_HEADERS:
     case IMAGE_SLOT_PROCESSOR:
     case IMAGE_SLOT_PROCESSING:
     case IMAGE_SLOT_PRIORITY:
     case IMAGE_SLOT_CACHE_POLICY:
-        if (!image_slot_forward(self, self->class->properties[id], value)) return FALSE;
-        if (id == IMAGE_SLOT_URI) image_slot_clear(self);
-        return TRUE;
+    case IMAGE_SLOT_LOW_DATA_URI: return image_slot_forward(self, image_slot_properties[id], value);
     case IMAGE_SLOT_SESSION: return g_set_object(&self->session, g_value_get_object(value));
     case IMAGE_SLOT_BLUR_HASH: return replace_text(&self->blur_hash, g_value_get_string(value));
     case IMAGE_SLOT_THUMB_HASH: return replace_text(&self->thumb_hash, g_value_get_string(value));
@@ -352,9 +393,12 @@ static gboolean image_slot_set_display_property(ImageSlot *self, guint id, const
     switch (id) {
     case IMAGE_SLOT_TRANSITION: self->display.transition = g_value_get_enum(value); break;
     case IMAGE_SLOT_TRANSITION_DURATION: self->display.transition_milliseconds = g_value_get_uint(value); break;
+    case IMAGE_SLOT_FOCUS_X: self->display.focus_x = g_value_get_double(value); break;
+    case IMAGE_SLOT_FOCUS_Y: self->display.focus_y = g_value_get_double(value); break;
     default: self->display.animate = g_value_get_boolean(value); break;
     }
-    return old.transition != self->display.transition || old.animate != self->display.animate ||
+    return old.focus_x != self->display.focus_x || old.focus_y != self->display.focus_y ||
+           old.transition != self->display.transition || old.animate != self->display.animate ||
            old.transition_milliseconds != self->display.transition_milliseconds;
 }
 
@@ -371,6 +415,8 @@ gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value)
     case IMAGE_SLOT_TRANSITION:
     case IMAGE_SLOT_TRANSITION_DURATION:
     case IMAGE_SLOT_ANIMATE:
+    case IMAGE_SLOT_FOCUS_X:
+    case IMAGE_SLOT_FOCUS_Y:
         if (!image_slot_set_display_property(self, id, value)) return TRUE;
         image_slot_invalidate_display(self);
         break;

@@ -1,4 +1,5 @@
 #include "error-private.h"
+#include "load-private.h"
 #include "request-private.h"
 #include "session-private.h"
 
@@ -90,6 +91,16 @@ static void end_with_statistics(gpointer task, gpointer value, const WebImageBri
     g_object_unref(task);
 }
 
+static void begin_load(
+    WebImageSession *self, const WebImageBridgeRequest *wanted, GCancellable *cancellable, GAsyncReadyCallback callback,
+    gpointer user_data) {
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_async);
+    if (task == NULL) return;
+    task_begin(
+        task, webimage_bridge_session_load(
+                  web_image_session_get_handle(self), wanted, end_with_object, g_object_ref(task)));
+}
+
 /**
  * web_image_session_load_async:
  * @self: a session
@@ -99,18 +110,16 @@ static void end_with_statistics(gpointer task, gpointer value, const WebImageBri
  * @user_data: passed to @callback
  *
  * Loads an image.
+ *
+ * Since: 0.2
  */
 void web_image_session_load_async(
     WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GAsyncReadyCallback callback,
     gpointer user_data) {
     g_return_if_fail(WEB_IMAGE_IS_SESSION(self));
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(request));
-    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_async);
-    if (task == NULL) return;
     WebImageBridgeRequest wanted = web_image_request_describe(request);
-    task_begin(
-        task, webimage_bridge_session_load(
-                  web_image_session_get_handle(self), &wanted, end_with_object, g_object_ref(task)));
+    begin_load(self, &wanted, cancellable, callback, user_data);
 }
 
 /**
@@ -122,14 +131,50 @@ void web_image_session_load_async(
  * Finishes web_image_session_load_async().
  *
  * Returns: (transfer full): the image. Of an animation, the first frame
+ *
+ * Since: 0.2
  */
 GdkTexture *web_image_session_load_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), NULL);
     return g_task_propagate_pointer(G_TASK(result), error);
 }
 
-static void set_result(GObject *source G_GNUC_UNUSED, GAsyncResult *result, gpointer place) {
-    *(GAsyncResult **)place = g_object_ref(result);
+// MARK: Waiting
+
+// The end of an asynchronous function that this thread waits for, under a context of its own.
+typedef struct {
+    GMainContext *context;
+    GAsyncResult *result;
+} Wait;
+
+static Wait wait_begin(void) {
+    Wait wait = {.context = g_main_context_new()};
+    g_main_context_push_thread_default(wait.context);
+    return wait;
+}
+
+static void wait_take_result(GObject *source G_GNUC_UNUSED, GAsyncResult *result, gpointer wait) {
+    ((Wait *)wait)->result = g_object_ref(result);
+}
+
+static void wait_until_done(Wait *wait) {
+    while (wait->result == NULL) g_main_context_iteration(wait->context, TRUE);
+}
+
+static void wait_end(Wait *wait) {
+    g_object_unref(wait->result);
+    g_main_context_pop_thread_default(wait->context);
+    g_main_context_unref(wait->context);
+}
+
+static gboolean needs_server(WebImageRequest *request) {
+    GFile *file = web_image_request_get_file(request);
+    const char *uri = web_image_request_get_uri(request);
+    char *scheme = file != NULL ? g_file_get_uri_scheme(file) : uri != NULL ? g_uri_parse_scheme(uri) : NULL;
+    static const char *const others[] = {"file", "resource", "data", NULL};
+    const gboolean result = scheme != NULL && !g_strv_contains(others, scheme);
+    g_free(scheme);
+    return result;
 }
 
 /**
@@ -141,21 +186,26 @@ static void set_result(GObject *source G_GNUC_UNUSED, GAsyncResult *result, gpoi
  *
  * Loads an image, and waits for it. Programs with a user interface use [method@Session.load_async].
  *
+ * On the main thread, an image that a handler of [signal@Session::load-requested] would load comes from the caches only: the handler runs on
+ * that thread, which waits.
+ *
  * Returns: (transfer full): the image. Of an animation, the first frame
+ *
+ * Since: 0.2
  */
 GdkTexture *web_image_session_load(
     WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GError **error) {
     g_return_val_if_fail(WEB_IMAGE_IS_SESSION(self), NULL);
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(request), NULL);
-    GMainContext *context = g_main_context_new();
-    g_main_context_push_thread_default(context);
-    GAsyncResult *result = NULL;
-    web_image_session_load_async(self, request, cancellable, set_result, &result);
-    while (result == NULL) g_main_context_iteration(context, TRUE);
-    GdkTexture *texture = web_image_session_load_finish(self, result, error);
-    g_object_unref(result);
-    g_main_context_pop_thread_default(context);
-    g_main_context_unref(context);
+    WebImageBridgeRequest wanted = web_image_request_describe(request);
+    if (web_image_load_is_main_thread() && web_image_load_has_handler(self, wanted.uri)) {
+        wanted.cache_policy = WEB_IMAGE_CACHE_POLICY_CACHE_ONLY;
+    }
+    Wait wait = wait_begin();
+    begin_load(self, &wanted, cancellable, wait_take_result, &wait);
+    wait_until_done(&wait);
+    GdkTexture *texture = web_image_session_load_finish(self, wait.result, error);
+    wait_end(&wait);
     return texture;
 }
 
@@ -168,6 +218,8 @@ GdkTexture *web_image_session_load(
  * @user_data: passed to @callback
  *
  * Loads a file of any kind through the caches, without decoding it.
+ *
+ * Since: 0.2
  */
 void web_image_session_load_bytes_async(
     WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -191,6 +243,8 @@ void web_image_session_load_bytes_async(
  * Finishes web_image_session_load_bytes_async().
  *
  * Returns: (transfer full): the bytes of the file
+ *
+ * Since: 0.2
  */
 GBytes *web_image_session_load_bytes_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), NULL);
@@ -210,6 +264,8 @@ GBytes *web_image_session_load_bytes_finish(WebImageSession *self, GAsyncResult 
  *
  * The file has the original bytes if @request has no size and no processor, and @format is %NULL or that of the original. Otherwise the
  * image is encoded.
+ *
+ * Since: 0.3
  */
 void web_image_session_load_file_async(
     WebImageSession *self, WebImageRequest *request, const char *format, GCancellable *cancellable,
@@ -237,6 +293,8 @@ void web_image_session_load_file_async(
  * are cleared.
  *
  * Returns: (transfer full): the file
+ *
+ * Since: 0.3
  */
 GFile *web_image_session_load_file_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), NULL);
@@ -255,6 +313,8 @@ GFile *web_image_session_load_file_finish(WebImageSession *self, GAsyncResult *r
  * Loads images that will be needed soon into the caches. A few load at once, with a low priority.
  *
  * Use the same sizes and processors as for showing them, because another size is another image.
+ *
+ * Since: 0.2
  */
 void web_image_session_prefetch_async(
     WebImageSession *self, WebImageRequest **requests, gsize n_requests, GCancellable *cancellable,
@@ -281,6 +341,8 @@ void web_image_session_prefetch_async(
  * Finishes web_image_session_prefetch_async().
  *
  * Returns: the number of different images that are cached now; -1 after an error
+ *
+ * Since: 0.2
  */
 gssize web_image_session_prefetch_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), -1);
@@ -295,6 +357,8 @@ gssize web_image_session_prefetch_finish(WebImageSession *self, GAsyncResult *re
  * Returns an image if it is in memory. This does not block.
  *
  * Returns: (transfer full) (nullable): the image
+ *
+ * Since: 0.2
  */
 GdkTexture *web_image_session_get_cached(WebImageSession *self, WebImageRequest *request) {
     g_return_val_if_fail(WEB_IMAGE_IS_SESSION(self), NULL);
@@ -312,6 +376,8 @@ GdkTexture *web_image_session_get_cached(WebImageSession *self, WebImageRequest 
  * @user_data: passed to @callback
  *
  * Removes an image from the caches: the original on disk, and the image of this size and processor in memory.
+ *
+ * Since: 0.2
  */
 void web_image_session_remove_async(
     WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -332,6 +398,8 @@ void web_image_session_remove_async(
  * Finishes web_image_session_remove_async().
  *
  * Returns: whether the image is removed
+ *
+ * Since: 0.2
  */
 gboolean web_image_session_remove_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), FALSE);
@@ -348,6 +416,8 @@ gboolean web_image_session_remove_finish(WebImageSession *self, GAsyncResult *re
  * @user_data: passed to @callback
  *
  * Removes all images from the caches. Widgets keep the images on display.
+ *
+ * Since: 0.2
  */
 void web_image_session_clear_async(
     WebImageSession *self, gboolean memory, gboolean disk, GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -366,6 +436,8 @@ void web_image_session_clear_async(
  * Finishes web_image_session_clear_async().
  *
  * Returns: whether the images are removed
+ *
+ * Since: 0.2
  */
 gboolean web_image_session_clear_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), FALSE);
@@ -380,6 +452,8 @@ gboolean web_image_session_clear_finish(WebImageSession *self, GAsyncResult *res
  * @user_data: passed to @callback
  *
  * Finds out what the session has done, and the size of its caches.
+ *
+ * Since: 0.2
  */
 void web_image_session_get_statistics_async(
     WebImageSession *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data) {
@@ -404,6 +478,8 @@ void web_image_session_get_statistics_async(
  * - `memory-bytes`, `memory-limit`, `disk-bytes`: the sizes of the caches
  *
  * Returns: (transfer full): the numbers
+ *
+ * Since: 0.2
  */
 GVariant *web_image_session_get_statistics_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
     g_return_val_if_fail(g_task_is_valid(result, self), NULL);
@@ -425,4 +501,43 @@ GVariant *web_image_session_get_statistics_finish(WebImageSession *self, GAsyncR
     }
     g_free(statistics);
     return g_variant_ref_sink(g_variant_builder_end(&builder));
+}
+
+// MARK: Icons
+
+static void begin_load_icon(
+    WebImageSession *self, const WebImageBridgeRequest *wanted, GCancellable *cancellable, GAsyncReadyCallback callback,
+    gpointer user_data) {
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_icon_async);
+    if (task == NULL) return;
+    task_begin(
+        task, webimage_bridge_session_load_icon(
+                  web_image_session_get_handle(self), wanted, end_with_object, g_object_ref(task)));
+}
+
+void web_image_session_load_icon_async(
+    WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GAsyncReadyCallback callback,
+    gpointer user_data) {
+    WebImageBridgeRequest wanted = web_image_request_describe(request);
+    begin_load_icon(self, &wanted, cancellable, callback, user_data);
+}
+
+GFile *web_image_session_load_icon_finish(WebImageSession *self, GAsyncResult *result, GError **error) {
+    g_return_val_if_fail(g_task_is_valid(result, self), NULL);
+    return g_task_propagate_pointer(G_TASK(result), error);
+}
+
+GFile *web_image_session_load_icon(
+    WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GError **error) {
+    WebImageBridgeRequest wanted = web_image_request_describe(request);
+    if (web_image_load_is_main_thread() &&
+        (needs_server(request) || web_image_load_has_handler(self, wanted.uri))) {
+        wanted.cache_policy = WEB_IMAGE_CACHE_POLICY_CACHE_ONLY;
+    }
+    Wait wait = wait_begin();
+    begin_load_icon(self, &wanted, cancellable, wait_take_result, &wait);
+    wait_until_done(&wait);
+    GFile *file = web_image_session_load_icon_finish(self, wait.result, error);
+    wait_end(&wait);
+    return file;
 }

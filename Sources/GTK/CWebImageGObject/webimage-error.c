@@ -1,6 +1,32 @@
 #include "error-private.h"
 
-G_DEFINE_QUARK(web-image-error-quark, web_image_error)
+// What an error has besides its code and message.
+typedef struct {
+    int http_status;
+    char *uri, *content_type;
+} WebImageErrorPrivate;
+
+static void web_image_error_private_init(WebImageErrorPrivate *private) { *private = (WebImageErrorPrivate){0}; }
+
+static void web_image_error_private_copy(const WebImageErrorPrivate *source, WebImageErrorPrivate *copy) {
+    *copy = (WebImageErrorPrivate){source->http_status, g_strdup(source->uri), g_strdup(source->content_type)};
+}
+
+static void web_image_error_private_clear(WebImageErrorPrivate *private) {
+    g_free(private->uri);
+    g_free(private->content_type);
+}
+
+/**
+ * web_image_error_quark:
+ *
+ * Returns the domain of errors of this library.
+ *
+ * Returns: the domain
+ *
+ * Since: 0.2
+ */
+G_DEFINE_EXTENDED_ERROR(WebImageError, web_image_error)
 
 G_DEFINE_ENUM_TYPE(
     WebImageError, web_image_error,
@@ -57,5 +83,63 @@ G_DEFINE_ENUM_TYPE(
     G_DEFINE_ENUM_VALUE(WEB_IMAGE_ERROR_UNARCHIVING, "unarchiving"))
 
 GError *web_image_error_new(const WebImageBridgeError *error) {
-    return g_error_new_literal(WEB_IMAGE_ERROR, error->code, error->message);
+    GError *new = g_error_new_literal(WEB_IMAGE_ERROR, error->code, error->message);
+    WebImageErrorPrivate *private = web_image_error_get_private(new);
+    private->http_status = error->http_status;
+    private->uri = g_strdup(error->uri);
+    private->content_type = g_strdup(error->content_type);
+    return new;
+}
+
+// NULL for an error of another domain, such as %G_IO_ERROR_CANCELLED.
+static const WebImageErrorPrivate *web_image_error_find_private(const GError *error) {
+    return error != NULL && error->domain == WEB_IMAGE_ERROR ? web_image_error_get_private(error) : NULL;
+}
+
+/**
+ * web_image_error_get_http_status:
+ * @error: an error
+ *
+ * Returns the status that the server responded with, such as 404.
+ *
+ * Languages that make errors anew, as Python does, lose it: read [property@View:http-status] there.
+ *
+ * Returns: the status; 0 if it is not the cause, or not known
+ *
+ * Since: 0.3
+ */
+int web_image_error_get_http_status(const GError *error) {
+    const WebImageErrorPrivate *private = web_image_error_find_private(error);
+    return private == NULL ? 0 : private->http_status;
+}
+
+/**
+ * web_image_error_get_uri:
+ * @error: an error
+ *
+ * Returns the address that the error is about, without a user name or a password. After a redirect it may be another one than that of the
+ * request.
+ *
+ * Returns: (nullable): the address; %NULL if it is not known
+ *
+ * Since: 0.3
+ */
+const char *web_image_error_get_uri(const GError *error) {
+    const WebImageErrorPrivate *private = web_image_error_find_private(error);
+    return private == NULL ? NULL : private->uri;
+}
+
+/**
+ * web_image_error_get_content_type:
+ * @error: an error
+ *
+ * Returns the type that the server has declared for a file that is not an image, such as `text/html`.
+ *
+ * Returns: (nullable): the type; %NULL if it is not the cause, or not known
+ *
+ * Since: 0.3
+ */
+const char *web_image_error_get_content_type(const GError *error) {
+    const WebImageErrorPrivate *private = web_image_error_find_private(error);
+    return private == NULL ? NULL : private->content_type;
 }

@@ -1,5 +1,5 @@
 #include "error-private.h"
-#include "image-slot.h"
+#include "view-private.h"
 #include <webimage/webimage-picture.h>
 
 #include <math.h>
@@ -16,8 +16,9 @@
  * </object>
  * ```
  *
- * When the widget leaves the screen, its load is cancelled, and starts again when it returns; an animation pauses. A load that
- * begins off screen, as in a list, has a low priority. Setting another URI replaces the image: in a list, set [property@Picture:uri] when an item is
+ * The image loads while the widget is on screen, or less than a page away in a scrolled window; see [property@Picture:lazy]. When the
+ * widget leaves the screen, its load is cancelled, and starts again when it returns; an animation pauses. A load that begins off screen,
+ * as in a list, has a low priority. Setting another URI replaces the image: in a list, set [property@View:uri] when an item is
  * bound, and the image of another item never appears.
  *
  * The widget has the size of its image, unless the layout gives it another; see [property@Picture:content-fit]. In a list, set a size
@@ -32,6 +33,8 @@
  *
  * `WebImagePicture` has the role %GTK_ACCESSIBLE_ROLE_IMG; see [property@Picture:alternative-text]. The keyboard and assistive
  * technologies can start a failed load again; see [property@Picture:retry-on-click].
+ *
+ * Since: 0.2
  */
 struct _WebImagePicture {
     GtkWidget parent_instance;
@@ -51,7 +54,9 @@ enum {
     CIRCULAR,
     RETRY_ON_CLICK,
     DECODE_AT_SIZE,
+    LAZY,
     ALTERNATIVE_TEXT,
+    DRAGGABLE,
     N_PROPERTIES,
 };
 
@@ -59,19 +64,24 @@ enum {
 enum { DEFAULT_SIZE = 16 };
 
 static GParamSpec *properties[N_PROPERTIES];
-static ImageSlotClass slot_class;
 
-G_DEFINE_FINAL_TYPE(WebImagePicture, web_image_picture, GTK_TYPE_WIDGET)
+static void web_image_picture_implement_view(WebImageViewInterface *interface);
 
-static void web_image_picture_redraw(GObject *owner) { gtk_widget_queue_draw(GTK_WIDGET(owner)); }
+G_DEFINE_FINAL_TYPE_WITH_CODE(
+    WebImagePicture, web_image_picture, GTK_TYPE_WIDGET,
+    G_IMPLEMENT_INTERFACE(WEB_IMAGE_TYPE_VIEW, web_image_picture_implement_view))
 
-static void web_image_picture_resize(GObject *owner) { gtk_widget_queue_resize(GTK_WIDGET(owner)); }
+static ImageSlot *web_image_picture_get_slot(WebImageView *view) { return &WEB_IMAGE_PICTURE(view)->slot; }
+
+static void web_image_picture_redraw(WebImageView *view) { gtk_widget_queue_draw(GTK_WIDGET(view)); }
+
+static void web_image_picture_resize(WebImageView *view) { gtk_widget_queue_resize(GTK_WIDGET(view)); }
 
 // The keys, and that a failed picture takes the focus, are WebPicture's.
 static const char RETRY_ACTION[] = "image.retry";
 
 static void web_image_picture_retry(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *parameter G_GNUC_UNUSED) {
-    web_image_picture_reload(WEB_IMAGE_PICTURE(widget));
+    web_image_view_reload(WEB_IMAGE_VIEW(widget));
 }
 
 static void web_image_picture_offer_retry(WebImagePicture *self) {
@@ -79,18 +89,16 @@ static void web_image_picture_offer_retry(WebImagePicture *self) {
     gtk_widget_action_set_enabled(GTK_WIDGET(self), RETRY_ACTION, has_failed && self->slot.display.retry_on_click);
 }
 
-static void web_image_picture_state_changed(GObject *owner) {
-    static const char *const classes[] = {NULL, "loading", "loaded", "failed"};
-    GtkWidget *widget = GTK_WIDGET(owner);
-    const WebImageBridgePhase phase = WEB_IMAGE_PICTURE(owner)->slot.state.phase;
-    web_image_picture_offer_retry(WEB_IMAGE_PICTURE(owner));
-    if (phase != WEBIMAGE_BRIDGE_PHASE_IDLE && gtk_widget_has_css_class(widget, classes[phase])) return;
-    for (gsize index = 1; index < G_N_ELEMENTS(classes); index++) {
-        if (gtk_widget_has_css_class(widget, classes[index])) gtk_widget_remove_css_class(widget, classes[index]);
-    }
-    if (phase != WEBIMAGE_BRIDGE_PHASE_IDLE) gtk_widget_add_css_class(widget, classes[phase]);
-    gtk_accessible_update_state(
-        GTK_ACCESSIBLE(owner), GTK_ACCESSIBLE_STATE_BUSY, phase == WEBIMAGE_BRIDGE_PHASE_LOADING, -1);
+static void web_image_picture_state_changed(WebImageView *view) {
+    web_image_picture_offer_retry(WEB_IMAGE_PICTURE(view));
+    image_slot_show_phase(&WEB_IMAGE_PICTURE(view)->slot, GTK_WIDGET(view));
+}
+
+static void web_image_picture_implement_view(WebImageViewInterface *interface) {
+    interface->get_slot = web_image_picture_get_slot;
+    interface->redraw = web_image_picture_redraw;
+    interface->resize = web_image_picture_resize;
+    interface->state_changed = web_image_picture_state_changed;
 }
 
 // MARK: Layout and drawing
@@ -167,13 +175,7 @@ static void web_image_picture_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
         const GskRoundedRect shape = web_image_picture_get_shape(self, &area);
         gtk_snapshot_push_rounded_clip(snapshot, &shape);
     }
-    GtkContentFit fit = self->fit;
-    GdkPaintable *substitute = image_slot_get_substitute(&self->slot, &fit);
-    if (substitute != NULL) image_slot_snapshot(substitute, snapshot, fit, &area, widget);
-    // A sign of failure takes the place of a placeholder.
-    if (substitute == NULL || substitute != self->slot.error_paintable) {
-        gtk_widget_snapshot_child(widget, self->picture, snapshot);
-    }
+    image_slot_snapshot_widget(&self->slot, self->picture, snapshot, self->fit);
     if (is_clipped) gtk_snapshot_pop(snapshot);
     web_image_picture_snapshot_focus(self, snapshot, &area);
 }
@@ -198,12 +200,14 @@ static void web_image_picture_get_property(GObject *object, guint id, GValue *va
     case CIRCULAR: g_value_set_boolean(value, self->circular); break;
     case RETRY_ON_CLICK: g_value_set_boolean(value, self->slot.display.retry_on_click); break;
     case DECODE_AT_SIZE: g_value_set_boolean(value, self->slot.display.decode_at_size); break;
+    case LAZY: g_value_set_boolean(value, !self->slot.display.is_eager); break;
     case ALTERNATIVE_TEXT: g_value_set_string(value, self->alternative_text); break;
+    case DRAGGABLE: g_value_set_boolean(value, self->slot.display.draggable); break;
     default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
-static void web_image_picture_set_alternative_text(WebImagePicture *self, const char *text) {
+static void web_image_picture_replace_alternative_text(WebImagePicture *self, const char *text) {
     g_free(self->alternative_text);
     self->alternative_text = g_strdup(text);
     if (text == NULL) {
@@ -245,9 +249,18 @@ static void web_image_picture_set_property(GObject *object, guint id, const GVal
         image_slot_invalidate_display(&self->slot);
         image_slot_invalidate_request(&self->slot);
         break;
+    case LAZY:
+        if (g_value_get_boolean(value) != self->slot.display.is_eager) return;
+        self->slot.display.is_eager = !g_value_get_boolean(value);
+        image_slot_invalidate_display(&self->slot);
+        break;
     case ALTERNATIVE_TEXT:
         if (g_strcmp0(g_value_get_string(value), self->alternative_text) == 0) return;
-        web_image_picture_set_alternative_text(self, g_value_get_string(value));
+        web_image_picture_replace_alternative_text(self, g_value_get_string(value));
+        break;
+    case DRAGGABLE:
+        if (!replace_flag(&self->slot.display.draggable, value)) return;
+        image_slot_invalidate_display(&self->slot);
         break;
     default: WARN_INVALID_PROPERTY(object, pspec); return;
     }
@@ -275,10 +288,7 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
     gtk_widget_class_set_css_name(widget_class, "webpicture");
     gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
     gtk_widget_class_install_action(widget_class, RETRY_ACTION, NULL, web_image_picture_retry);
-    image_slot_class_init(&slot_class, object_class);
-    slot_class.redraw = web_image_picture_redraw;
-    slot_class.resize = web_image_picture_resize;
-    slot_class.state_changed = web_image_picture_state_changed;
+    image_slot_override_properties(object_class);
 
     const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
 
@@ -286,6 +296,8 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      * WebImagePicture:content-fit:
      *
      * How the image fits the area of the widget, as in [property@Gtk.Picture:content-fit].
+     *
+     * Since: 0.2
      */
     properties[CONTENT_FIT] = g_param_spec_enum(
         "content-fit", NULL, NULL, GTK_TYPE_CONTENT_FIT, GTK_CONTENT_FIT_CONTAIN, flags);
@@ -294,6 +306,8 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      * WebImagePicture:corner-radius:
      *
      * The radius of the corners of the image, in points; 0 by default.
+     *
+     * Since: 0.2
      */
     properties[CORNER_RADIUS] = g_param_spec_double("corner-radius", NULL, NULL, 0, G_MAXUINT16, 0, flags);
 
@@ -301,6 +315,8 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      * WebImagePicture:circular:
      *
      * Whether only the largest circle in the middle of the image is visible, as for avatars; %FALSE by default.
+     *
+     * Since: 0.2
      */
     properties[CIRCULAR] = g_param_spec_boolean("circular", NULL, NULL, FALSE, flags);
 
@@ -310,6 +326,8 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      * Whether a click or tap on the widget starts a failed load again; %FALSE by default.
      *
      * While the load has failed, the widget also takes the focus, starts the load with Enter or Space, and has the action `image.retry`.
+     *
+     * Since: 0.2
      */
     properties[RETRY_ON_CLICK] = g_param_spec_boolean("retry-on-click", NULL, NULL, FALSE, flags);
 
@@ -320,15 +338,41 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      *
      * That takes a fraction of the time and memory. The layout must give the widget a size that does not depend on the image, such as a
      * size request.
+     *
+     * Since: 0.2
      */
     properties[DECODE_AT_SIZE] = g_param_spec_boolean("decode-at-size", NULL, NULL, FALSE, flags);
+
+    /**
+     * WebImagePicture:lazy:
+     *
+     * Whether the image loads only while the widget is mapped, and less than a page away from the visible area of each
+     * [class@Gtk.ScrolledWindow] around it; %TRUE by default.
+     *
+     * With %FALSE it loads at once, with a low priority until the widget is mapped. Cells of a [class@Gtk.ListView] or
+     * [class@Gtk.GridView] do so in any case, because a list binds only the items near its visible area.
+     *
+     * Since: 0.3
+     */
+    properties[LAZY] = g_param_spec_boolean("lazy", NULL, NULL, TRUE, flags);
 
     /**
      * WebImagePicture:alternative-text:
      *
      * The description of the image for assistive technologies; %NULL by default.
+     *
+     * Since: 0.2
      */
     properties[ALTERNATIVE_TEXT] = g_param_spec_string("alternative-text", NULL, NULL, NULL, flags);
+
+    /**
+     * WebImagePicture:draggable:
+     *
+     * Whether the mouse drags the image to other programs, as a texture and as its address; %FALSE by default.
+     *
+     * Since: 0.3
+     */
+    properties[DRAGGABLE] = g_param_spec_boolean("draggable", NULL, NULL, FALSE, flags);
 
     for (guint id = CONTENT_FIT; id < N_PROPERTIES; id++) {
         g_object_class_install_property(object_class, id, properties[id]);
@@ -340,7 +384,9 @@ static void web_image_picture_init(WebImagePicture *self) {
     // The role is that of this widget.
     self->picture = g_object_new(GTK_TYPE_PICTURE, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_widget_set_parent(self->picture, GTK_WIDGET(self));
-    image_slot_init(&self->slot, &slot_class, G_OBJECT(self), GTK_PICTURE(self->picture));
+    image_slot_init(
+        &self->slot, G_OBJECT(self),
+        webimage_bridge_slot_new_picture(GTK_PICTURE(self->picture), image_slot_state_changed, &self->slot));
     gtk_widget_action_set_enabled(GTK_WIDGET(self), RETRY_ACTION, FALSE);
     g_signal_connect(self, "notify::width-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
     g_signal_connect(self, "notify::height-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
@@ -354,6 +400,8 @@ static void web_image_picture_init(WebImagePicture *self) {
  * Makes a picture without an image.
  *
  * Returns: a widget
+ *
+ * Since: 0.2
  */
 GtkWidget *web_image_picture_new(void) { return g_object_new(WEB_IMAGE_TYPE_PICTURE, NULL); }
 
@@ -364,60 +412,11 @@ GtkWidget *web_image_picture_new(void) { return g_object_new(WEB_IMAGE_TYPE_PICT
  * Makes a picture that shows an image.
  *
  * Returns: a widget
+ *
+ * Since: 0.2
  */
 GtkWidget *web_image_picture_new_for_uri(const char *uri) {
     return g_object_new(WEB_IMAGE_TYPE_PICTURE, "uri", uri, NULL);
-}
-
-/**
- * web_image_picture_get_uri:
- * @self: a picture
- *
- * Returns the address of the image.
- *
- * Returns: (nullable): the address
- */
-const char *web_image_picture_get_uri(WebImagePicture *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), NULL);
-    return self->slot.request == NULL ? NULL : web_image_request_get_uri(self->slot.request);
-}
-
-/**
- * web_image_picture_set_uri:
- * @self: a picture
- * @uri: (nullable): the address of an image
- *
- * Shows another image, or none. The image before does not appear any more.
- */
-void web_image_picture_set_uri(WebImagePicture *self, const char *uri) {
-    g_return_if_fail(WEB_IMAGE_IS_PICTURE(self));
-    g_object_set(self, "uri", uri, NULL);
-}
-
-/**
- * web_image_picture_get_placeholder:
- * @self: a picture
- *
- * Returns what is shown until the image is loaded.
- *
- * Returns: (transfer none) (nullable): a paintable
- */
-GdkPaintable *web_image_picture_get_placeholder(WebImagePicture *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), NULL);
-    return self->slot.placeholder;
-}
-
-/**
- * web_image_picture_set_placeholder:
- * @self: a picture
- * @placeholder: (nullable): a paintable
- *
- * Sets what is shown until the image is loaded.
- */
-void web_image_picture_set_placeholder(WebImagePicture *self, GdkPaintable *placeholder) {
-    g_return_if_fail(WEB_IMAGE_IS_PICTURE(self));
-    g_return_if_fail(placeholder == NULL || GDK_IS_PAINTABLE(placeholder));
-    g_object_set(self, "placeholder", placeholder, NULL);
 }
 
 /**
@@ -427,6 +426,8 @@ void web_image_picture_set_placeholder(WebImagePicture *self, GdkPaintable *plac
  * Returns how the image fits the area of the widget.
  *
  * Returns: the fit
+ *
+ * Since: 0.2
  */
 GtkContentFit web_image_picture_get_content_fit(WebImagePicture *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), GTK_CONTENT_FIT_CONTAIN);
@@ -439,6 +440,8 @@ GtkContentFit web_image_picture_get_content_fit(WebImagePicture *self) {
  * @fit: the fit
  *
  * Sets how the image fits the area of the widget.
+ *
+ * Since: 0.2
  */
 void web_image_picture_set_content_fit(WebImagePicture *self, GtkContentFit fit) {
     g_return_if_fail(WEB_IMAGE_IS_PICTURE(self));
@@ -452,68 +455,30 @@ void web_image_picture_set_content_fit(WebImagePicture *self, GtkContentFit fit)
 }
 
 /**
- * web_image_picture_get_loading:
+ * web_image_picture_get_alternative_text:
  * @self: a picture
  *
- * Returns whether the image is being loaded.
+ * Returns the description of the image for assistive technologies.
  *
- * Returns: %TRUE during a load
+ * Returns: (nullable): the description
+ *
+ * Since: 0.3
  */
-gboolean web_image_picture_get_loading(WebImagePicture *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), FALSE);
-    gboolean loading;
-    g_object_get(self, "loading", &loading, NULL);
-    return loading;
-}
-
-/**
- * web_image_picture_get_progress:
- * @self: a picture
- *
- * Returns how much of the image has arrived.
- *
- * Returns: from 0 to 1; 0 while the length is unknown
- */
-double web_image_picture_get_progress(WebImagePicture *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), 0);
-    double progress;
-    g_object_get(self, "progress", &progress, NULL);
-    return progress;
-}
-
-/**
- * web_image_picture_dup_error:
- * @self: a picture
- *
- * Returns why the image could not be loaded.
- *
- * Returns: (transfer full) (nullable): an error; %NULL if the load has not failed
- */
-GError *web_image_picture_dup_error(WebImagePicture *self) {
+const char *web_image_picture_get_alternative_text(WebImagePicture *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_PICTURE(self), NULL);
-    GError *error;
-    g_object_get(self, "error", &error, NULL);
-    return error;
+    return self->alternative_text;
 }
 
 /**
- * web_image_picture_reload:
+ * web_image_picture_set_alternative_text:
  * @self: a picture
+ * @text: (nullable): the description
  *
- * Loads the image again: a failed load as before, another one from its server. The image stays on display until a newer one is loaded.
- */
-void web_image_picture_reload(WebImagePicture *self) {
-    g_return_if_fail(WEB_IMAGE_IS_PICTURE(self));
-    image_slot_reload(&self->slot);
-}
-
-/**
- * web_image_picture_cancel:
- * @self: a picture
+ * Sets the description of the image for assistive technologies.
  *
- * Cancels the load in progress. What is on display stays.
+ * Since: 0.3
  */
-void web_image_picture_cancel(WebImagePicture *self) {
+void web_image_picture_set_alternative_text(WebImagePicture *self, const char *text) {
     g_return_if_fail(WEB_IMAGE_IS_PICTURE(self));
-    image_slot_cancel(&self->slot);
+    g_object_set(self, "alternative-text", text, NULL);
 }

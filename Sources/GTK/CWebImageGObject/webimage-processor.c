@@ -15,6 +15,8 @@ G_DEFINE_BOXED_TYPE(WebImageProcessor, web_image_processor, web_image_processor_
  * To decode an image at a smaller size, which is quicker, use [property@Request:width] and [property@Request:height].
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_resize(int width, int height, GtkContentFit fit) {
     return web_image_processor_of_handle(webimage_bridge_processor_resize(width, height, fit));
@@ -28,6 +30,8 @@ WebImageProcessor *web_image_processor_new_resize(int width, int height, GtkCont
  * Makes a processor that fills a box, and cuts off what extends beyond it.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_fill(int width, int height) {
     return web_image_processor_new_resize(width, height, GTK_CONTENT_FIT_COVER);
@@ -40,6 +44,8 @@ WebImageProcessor *web_image_processor_new_fill(int width, int height) {
  * Makes a processor that rounds corners.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_rounded(double radius) {
     return web_image_processor_of_handle(webimage_bridge_processor_rounded(radius));
@@ -51,6 +57,8 @@ WebImageProcessor *web_image_processor_new_rounded(double radius) {
  * Makes a processor that crops images to a circle.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_circle(void) {
     return web_image_processor_of_handle(webimage_bridge_processor_circle());
@@ -63,6 +71,8 @@ WebImageProcessor *web_image_processor_new_circle(void) {
  * Makes a processor that blurs images.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_blur(double radius) {
     return web_image_processor_of_handle(webimage_bridge_processor_blur(radius));
@@ -74,6 +84,8 @@ WebImageProcessor *web_image_processor_new_blur(double radius) {
  * Makes a processor that removes colors.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_grayscale(void) {
     return web_image_processor_of_handle(webimage_bridge_processor_grayscale());
@@ -86,6 +98,8 @@ WebImageProcessor *web_image_processor_new_grayscale(void) {
  * Makes a processor that fills the opaque part of images with a color, as for icons.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_tint(const GdkRGBA *color) {
     g_return_val_if_fail(color != NULL, NULL);
@@ -101,6 +115,8 @@ WebImageProcessor *web_image_processor_new_tint(const GdkRGBA *color) {
  * Makes a processor that applies others in this order.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_chain(WebImageProcessor **processors, gsize n_processors) {
     g_return_val_if_fail(processors != NULL || n_processors == 0, NULL);
@@ -118,7 +134,7 @@ WebImageProcessor *web_image_processor_new_chain(WebImageProcessor **processors,
  * | step | value |
  * | --- | --- |
  * | `resize:320x240` | a size in pixels; `320x` and `x240` keep the proportions. `:contain`, `:cover`, `:fill` or `:scale-down` may follow |
- * | `fill:300x300` | a size in pixels |
+ * | `fill:300x300` | a size in pixels, or with a focal point `fill:300x300:-0.4:0.6` |
  * | `rounded:12` | the radius of the corners |
  * | `circle` | none |
  * | `blur:4` | the radius of the blur |
@@ -129,6 +145,8 @@ WebImageProcessor *web_image_processor_new_chain(WebImageProcessor **processors,
  * 1024 bytes and 16 steps, and numbers are at most 65535. An empty text makes a processor that changes nothing.
  *
  * Returns: (transfer full): a processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_new_from_string(const char *text, GError **error) {
     g_return_val_if_fail(text != NULL, NULL);
@@ -146,6 +164,8 @@ WebImageProcessor *web_image_processor_new_from_string(const char *text, GError 
  * Adds a reference.
  *
  * Returns: (transfer full): @self
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_processor_ref(WebImageProcessor *self) {
     g_return_val_if_fail(self != NULL, NULL);
@@ -158,6 +178,8 @@ WebImageProcessor *web_image_processor_ref(WebImageProcessor *self) {
  * @self: (transfer full): a processor
  *
  * Releases a reference.
+ *
+ * Since: 0.2
  */
 void web_image_processor_unref(WebImageProcessor *self) {
     g_return_if_fail(self != NULL);
@@ -171,6 +193,8 @@ void web_image_processor_unref(WebImageProcessor *self) {
  * Describes the processor with all its parameters, as in keys of the cache.
  *
  * Returns: (transfer full): a text
+ *
+ * Since: 0.2
  */
 char *web_image_processor_to_string(WebImageProcessor *self) {
     g_return_val_if_fail(self != NULL, NULL);

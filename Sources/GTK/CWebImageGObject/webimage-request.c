@@ -13,31 +13,18 @@
  *
  * With a size the image is decoded at that size, which takes a fraction of the time and memory. A change of a request does not
  * affect loads that have begun.
+ *
+ * Since: 0.2
  */
-struct _WebImageRequest {
-    GObject parent_instance;
-
-    char *uri;
-    int width, height;
-    GtkContentFit fit;
-    WebImageProcessor *processor;
-    // What the processor was made from; NULL for one that was not made from a text.
-    char *processing;
-    // As given, and as names and values by turns.
-    GStrv headers, fields;
-    WebImagePriority priority;
-    WebImageCachePolicy cache_policy;
-};
-
-enum { URI = 1, WIDTH, HEIGHT, CONTENT_FIT, PROCESSOR, PROCESSING, HEADERS, PRIORITY, CACHE_POLICY, N_PROPERTIES };
-
-static GParamSpec *properties[N_PROPERTIES];
+GParamSpec *web_image_request_properties[REQUEST_N_PROPERTIES];
 
 G_DEFINE_FINAL_TYPE(WebImageRequest, web_image_request, G_TYPE_OBJECT)
 
 static void web_image_request_finalize(GObject *object) {
     WebImageRequest *self = WEB_IMAGE_REQUEST(object);
     g_free(self->uri);
+    request_source_clear(&self->source);
+    g_free(self->low_data_uri);
     g_clear_pointer(&self->processor, web_image_processor_unref);
     g_free(self->processing);
     g_strfreev(self->headers);
@@ -48,32 +35,40 @@ static void web_image_request_finalize(GObject *object) {
 static void web_image_request_get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec) {
     WebImageRequest *self = WEB_IMAGE_REQUEST(object);
     switch (id) {
-    case URI: g_value_set_string(value, self->uri); break;
-    case WIDTH: g_value_set_int(value, self->width); break;
-    case HEIGHT: g_value_set_int(value, self->height); break;
-    case CONTENT_FIT: g_value_set_enum(value, self->fit); break;
-    case PROCESSOR: g_value_set_boxed(value, self->processor); break;
-    case PROCESSING: g_value_set_string(value, self->processing); break;
-    case HEADERS: g_value_set_boxed(value, self->headers); break;
-    case PRIORITY: g_value_set_enum(value, self->priority); break;
-    case CACHE_POLICY: g_value_set_enum(value, self->cache_policy); break;
-    default: WARN_INVALID_PROPERTY(object, pspec);
+    case REQUEST_URI: g_value_set_string(value, self->uri); break;
+    case REQUEST_WIDTH: g_value_set_int(value, self->width); break;
+    case REQUEST_HEIGHT: g_value_set_int(value, self->height); break;
+    case REQUEST_CONTENT_FIT: g_value_set_enum(value, self->fit); break;
+    case REQUEST_PROCESSOR: g_value_set_boxed(value, self->processor); break;
+    case REQUEST_PROCESSING: g_value_set_string(value, self->processing); break;
+    case REQUEST_HEADERS: g_value_set_boxed(value, self->headers); break;
+    case REQUEST_PRIORITY: g_value_set_enum(value, self->priority); break;
+    case REQUEST_CACHE_POLICY: g_value_set_enum(value, self->cache_policy); break;
+    case REQUEST_LOW_DATA_URI: g_value_set_string(value, self->low_data_uri); break;
+    case REQUEST_FOCUS_X: g_value_set_double(value, self->focus_x); break;
+    case REQUEST_FOCUS_Y: g_value_set_double(value, self->focus_y); break;
+    default:
+        if (!request_source_get_property(&self->source, id - REQUEST_FIRST_OF_SOURCE, value)) WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
 static void web_image_request_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) {
     WebImageRequest *self = WEB_IMAGE_REQUEST(object);
     switch (id) {
-    case URI: web_image_request_set_uri(self, g_value_get_string(value)); break;
-    case WIDTH: web_image_request_set_width(self, g_value_get_int(value)); break;
-    case HEIGHT: web_image_request_set_height(self, g_value_get_int(value)); break;
-    case CONTENT_FIT: web_image_request_set_content_fit(self, g_value_get_enum(value)); break;
-    case PROCESSOR: web_image_request_set_processor(self, g_value_get_boxed(value)); break;
-    case PROCESSING: web_image_request_set_processing(self, g_value_get_string(value)); break;
-    case HEADERS: web_image_request_set_headers(self, g_value_get_boxed(value)); break;
-    case PRIORITY: web_image_request_set_priority(self, g_value_get_enum(value)); break;
-    case CACHE_POLICY: web_image_request_set_cache_policy(self, g_value_get_enum(value)); break;
-    default: WARN_INVALID_PROPERTY(object, pspec);
+    case REQUEST_URI: web_image_request_set_uri(self, g_value_get_string(value)); break;
+    case REQUEST_WIDTH: web_image_request_set_width(self, g_value_get_int(value)); break;
+    case REQUEST_HEIGHT: web_image_request_set_height(self, g_value_get_int(value)); break;
+    case REQUEST_CONTENT_FIT: web_image_request_set_content_fit(self, g_value_get_enum(value)); break;
+    case REQUEST_PROCESSOR: web_image_request_set_processor(self, g_value_get_boxed(value)); break;
+    case REQUEST_PROCESSING: web_image_request_set_processing(self, g_value_get_string(value)); break;
+    case REQUEST_HEADERS: web_image_request_set_headers(self, g_value_get_boxed(value)); break;
+    case REQUEST_PRIORITY: web_image_request_set_priority(self, g_value_get_enum(value)); break;
+    case REQUEST_CACHE_POLICY: web_image_request_set_cache_policy(self, g_value_get_enum(value)); break;
+    case REQUEST_LOW_DATA_URI: web_image_request_set_low_data_uri(self, g_value_get_string(value)); break;
+    case REQUEST_FOCUS_X: web_image_request_set_focus(self, g_value_get_double(value), self->focus_y); break;
+    case REQUEST_FOCUS_Y: web_image_request_set_focus(self, self->focus_x, g_value_get_double(value)); break;
+    default:
+        if (!web_image_request_set_source_property(self, id - REQUEST_FIRST_OF_SOURCE, value)) WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
@@ -87,23 +82,31 @@ static void web_image_request_class_init(WebImageRequestClass *class) {
     /**
      * WebImageRequest:uri:
      *
-     * The address of the image: `https:`, `http:`, `file:` or `data:`.
+     * The address of the image: `https:`, `http:`, `file:`, `resource:`, `data:`, or one that a handler of
+     * [signal@Session::load-requested] loads. Setting it clears [property@Request:file], [property@Request:bytes] and
+     * [property@Request:stream].
+     *
+     * Since: 0.2
      */
-    properties[URI] = g_param_spec_string("uri", NULL, NULL, NULL, flags);
+    web_image_request_properties[REQUEST_URI] = g_param_spec_string("uri", NULL, NULL, NULL, flags);
 
     /**
      * WebImageRequest:width:
      *
      * The width to decode at, in pixels. 0, the default, does not limit it.
+     *
+     * Since: 0.2
      */
-    properties[WIDTH] = g_param_spec_int("width", NULL, NULL, 0, G_MAXUINT16, 0, flags);
+    web_image_request_properties[REQUEST_WIDTH] = g_param_spec_int("width", NULL, NULL, 0, G_MAXUINT16, 0, flags);
 
     /**
      * WebImageRequest:height:
      *
      * The height to decode at, in pixels. 0, the default, does not limit it.
+     *
+     * Since: 0.2
      */
-    properties[HEIGHT] = g_param_spec_int("height", NULL, NULL, 0, G_MAXUINT16, 0, flags);
+    web_image_request_properties[REQUEST_HEIGHT] = g_param_spec_int("height", NULL, NULL, 0, G_MAXUINT16, 0, flags);
 
     /**
      * WebImageRequest:content-fit:
@@ -112,16 +115,20 @@ static void web_image_request_class_init(WebImageRequestClass *class) {
      *
      * `CONTAIN`, the default, and `SCALE_DOWN` decode at most the size of the box. `COVER` cuts off what extends beyond it. `FILL`
      * distorts the image. No image is enlarged.
+     *
+     * Since: 0.2
      */
-    properties[CONTENT_FIT] = g_param_spec_enum(
+    web_image_request_properties[REQUEST_CONTENT_FIT] = g_param_spec_enum(
         "content-fit", NULL, NULL, GTK_TYPE_CONTENT_FIT, GTK_CONTENT_FIT_CONTAIN, flags);
 
     /**
      * WebImageRequest:processor:
      *
      * Changes the image after decoding; %NULL by default.
+     *
+     * Since: 0.2
      */
-    properties[PROCESSOR] = g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, flags);
+    web_image_request_properties[REQUEST_PROCESSOR] = g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, flags);
 
     /**
      * WebImageRequest:processing:
@@ -129,8 +136,10 @@ static void web_image_request_class_init(WebImageRequestClass *class) {
      * [property@Request:processor] as a text, such as `rounded:12,blur:4`; %NULL, the default, if it was not made from one.
      *
      * The text is that of [ctor@Processor.new_from_string]. An invalid one logs a warning, and then no processor applies.
+     *
+     * Since: 0.2
      */
-    properties[PROCESSING] = g_param_spec_string("processing", NULL, NULL, NULL, flags);
+    web_image_request_properties[REQUEST_PROCESSING] = g_param_spec_string("processing", NULL, NULL, NULL, flags);
 
     /**
      * WebImageRequest:headers:
@@ -138,26 +147,64 @@ static void web_image_request_class_init(WebImageRequestClass *class) {
      * Header fields of the request to the server, such as `Authorization: Bearer …`; %NULL by default.
      *
      * Images that were loaded with other values of such fields are cached separately.
+     *
+     * Since: 0.2
      */
-    properties[HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, flags);
+    web_image_request_properties[REQUEST_HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, flags);
 
     /**
      * WebImageRequest:priority:
      *
      * How urgent the load is.
+     *
+     * Since: 0.2
      */
-    properties[PRIORITY] = g_param_spec_enum(
+    web_image_request_properties[REQUEST_PRIORITY] = g_param_spec_enum(
         "priority", NULL, NULL, WEB_IMAGE_TYPE_PRIORITY, WEB_IMAGE_PRIORITY_NORMAL, flags);
 
     /**
      * WebImageRequest:cache-policy:
      *
      * Which of memory, disk and server may answer.
+     *
+     * Since: 0.2
      */
-    properties[CACHE_POLICY] = g_param_spec_enum(
+    web_image_request_properties[REQUEST_CACHE_POLICY] = g_param_spec_enum(
         "cache-policy", NULL, NULL, WEB_IMAGE_TYPE_CACHE_POLICY, WEB_IMAGE_CACHE_POLICY_CACHE_FIRST, flags);
 
-    g_object_class_install_properties(object_class, N_PROPERTIES, properties);
+    /**
+     * WebImageRequest:low-data-uri:
+     *
+     * The address of the same image with fewer bytes, which a session loads in its [property@Session:low-data-mode]; %NULL by default.
+     *
+     * Since: 0.3
+     */
+    web_image_request_properties[REQUEST_LOW_DATA_URI] = g_param_spec_string("low-data-uri", NULL, NULL, NULL, flags);
+
+    /**
+     * WebImageRequest:focus-x:
+     *
+     * The point of the image that stays visible where `COVER` cuts parts off, from -1 at the left edge to 1 at the right edge; 0, the
+     * default, for the middle.
+     *
+     * The coordinates are those of Mastodon's `meta.focus`. The result has this point in its center, as far as the image extends.
+     *
+     * Since: 0.3
+     */
+    web_image_request_properties[REQUEST_FOCUS_X] = g_param_spec_double("focus-x", NULL, NULL, -1, 1, 0, flags);
+
+    /**
+     * WebImageRequest:focus-y:
+     *
+     * The point of the image that stays visible where `COVER` cuts parts off, from -1 at the bottom edge to 1 at the top edge; 0, the
+     * default, for the middle.
+     *
+     * Since: 0.3
+     */
+    web_image_request_properties[REQUEST_FOCUS_Y] = g_param_spec_double("focus-y", NULL, NULL, -1, 1, 0, flags);
+
+    request_source_make_properties(web_image_request_properties + REQUEST_FIRST_OF_SOURCE);
+    g_object_class_install_properties(object_class, REQUEST_N_PROPERTIES, web_image_request_properties);
 }
 
 static void web_image_request_init(WebImageRequest *self) {
@@ -169,15 +216,31 @@ WebImageBridgeRequest web_image_request_describe(WebImageRequest *self) {
     const gboolean is_empty = self->uri == NULL || self->uri[0] == '\0';
     return (WebImageBridgeRequest){
         .uri = is_empty ? NULL : self->uri,
+        .source = request_source_get_handle(&self->source),
+        .low_data_uri = self->low_data_uri,
         .headers = (const char *const *)self->fields,
         .header_count = self->fields == NULL ? 0 : g_strv_length(self->fields) / 2,
         .width = self->width,
         .height = self->height,
         .fit = self->fit,
+        .focus_x = self->focus_x,
+        .focus_y = self->focus_y,
         .priority = self->priority,
         .cache_policy = self->cache_policy,
         .processor = self->processor == NULL ? NULL : web_image_processor_get_handle(self->processor),
     };
+}
+
+RequestSource *web_image_request_get_source(WebImageRequest *self) { return &self->source; }
+
+void web_image_request_notify_source(WebImageRequest *self, RequestSourceProperty property) {
+    g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_FIRST_OF_SOURCE + property]);
+}
+
+void web_image_request_prepare_source(WebImageRequest *self, gconstpointer value) {
+    if (value == NULL) return;
+    web_image_request_set_uri(self, NULL);
+    web_image_request_clear_sources(self);
 }
 
 /**
@@ -187,6 +250,8 @@ WebImageBridgeRequest web_image_request_describe(WebImageRequest *self) {
  * Makes a request for a whole image.
  *
  * Returns: (transfer full): a request
+ *
+ * Since: 0.2
  */
 WebImageRequest *web_image_request_new(const char *uri) {
     return g_object_new(WEB_IMAGE_TYPE_REQUEST, "uri", uri, NULL);
@@ -201,6 +266,8 @@ WebImageRequest *web_image_request_new(const char *uri) {
  * Makes a request for an image that fits in a box.
  *
  * Returns: (transfer full): a request
+ *
+ * Since: 0.2
  */
 WebImageRequest *web_image_request_new_sized(const char *uri, int width, int height) {
     return g_object_new(WEB_IMAGE_TYPE_REQUEST, "uri", uri, "width", width, "height", height, NULL);
@@ -213,6 +280,8 @@ WebImageRequest *web_image_request_new_sized(const char *uri, int width, int hei
  * Returns the address of the image.
  *
  * Returns: (nullable): the address
+ *
+ * Since: 0.2
  */
 const char *web_image_request_get_uri(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
@@ -225,14 +294,17 @@ const char *web_image_request_get_uri(WebImageRequest *self) {
  * @uri: (nullable): the address
  *
  * Sets the address of the image.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_uri(WebImageRequest *self, const char *uri) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
     if (g_strcmp0(uri, self->uri) == 0) return;
+    if (uri != NULL) web_image_request_clear_sources(self);
     char *copy = g_strdup(uri);
     g_free(self->uri);
     self->uri = copy;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[URI]);
+    g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_URI]);
 }
 
 /**
@@ -242,6 +314,8 @@ void web_image_request_set_uri(WebImageRequest *self, const char *uri) {
  * Returns the width to decode at.
  *
  * Returns: the width in pixels; 0 for no limit
+ *
+ * Since: 0.2
  */
 int web_image_request_get_width(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), 0);
@@ -254,13 +328,15 @@ int web_image_request_get_width(WebImageRequest *self) {
  * @width: the width in pixels; 0 for no limit
  *
  * Sets the width to decode at.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_width(WebImageRequest *self, int width) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
     g_return_if_fail(width >= 0);
     if (width == self->width) return;
     self->width = width;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[WIDTH]);
+    g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_WIDTH]);
 }
 
 /**
@@ -270,6 +346,8 @@ void web_image_request_set_width(WebImageRequest *self, int width) {
  * Returns the height to decode at.
  *
  * Returns: the height in pixels; 0 for no limit
+ *
+ * Since: 0.2
  */
 int web_image_request_get_height(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), 0);
@@ -282,13 +360,15 @@ int web_image_request_get_height(WebImageRequest *self) {
  * @height: the height in pixels; 0 for no limit
  *
  * Sets the height to decode at.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_height(WebImageRequest *self, int height) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
     g_return_if_fail(height >= 0);
     if (height == self->height) return;
     self->height = height;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[HEIGHT]);
+    g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_HEIGHT]);
 }
 
 /**
@@ -298,6 +378,8 @@ void web_image_request_set_height(WebImageRequest *self, int height) {
  * Returns how the image fits the box.
  *
  * Returns: the fit
+ *
+ * Since: 0.2
  */
 GtkContentFit web_image_request_get_content_fit(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), GTK_CONTENT_FIT_CONTAIN);
@@ -310,12 +392,14 @@ GtkContentFit web_image_request_get_content_fit(WebImageRequest *self) {
  * @fit: the fit
  *
  * Sets how the image fits the box.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_content_fit(WebImageRequest *self, GtkContentFit fit) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
     if (fit == self->fit) return;
     self->fit = fit;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[CONTENT_FIT]);
+    g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_CONTENT_FIT]);
 }
 
 /**
@@ -325,6 +409,8 @@ void web_image_request_set_content_fit(WebImageRequest *self, GtkContentFit fit)
  * Returns the processor.
  *
  * Returns: (transfer none) (nullable): the processor
+ *
+ * Since: 0.2
  */
 WebImageProcessor *web_image_request_get_processor(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
@@ -334,8 +420,8 @@ WebImageProcessor *web_image_request_get_processor(WebImageRequest *self) {
 // Replaces the processor and its text, and takes ownership of both.
 static void web_image_request_take_processor(WebImageRequest *self, WebImageProcessor *processor, char *processing) {
     g_object_freeze_notify(G_OBJECT(self));
-    if (processor != self->processor) g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSOR]);
-    if (g_strcmp0(processing, self->processing) != 0) g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSING]);
+    if (processor != self->processor) g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_PROCESSOR]);
+    if (g_strcmp0(processing, self->processing) != 0) g_object_notify_by_pspec(G_OBJECT(self), web_image_request_properties[REQUEST_PROCESSING]);
     g_clear_pointer(&self->processor, web_image_processor_unref);
     g_free(self->processing);
     self->processor = processor;
@@ -349,6 +435,8 @@ static void web_image_request_take_processor(WebImageRequest *self, WebImageProc
  * @processor: (nullable): the processor
  *
  * Sets the processor.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_processor(WebImageRequest *self, WebImageProcessor *processor) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
@@ -363,6 +451,8 @@ void web_image_request_set_processor(WebImageRequest *self, WebImageProcessor *p
  * Returns the processor as a text.
  *
  * Returns: (nullable): the text; %NULL if the processor was not made from one
+ *
+ * Since: 0.2
  */
 const char *web_image_request_get_processing(WebImageRequest *self) {
     g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
@@ -375,6 +465,8 @@ const char *web_image_request_get_processing(WebImageRequest *self) {
  * @processing: (nullable): a text as that of [ctor@Processor.new_from_string]
  *
  * Sets the processor as a text. An invalid text logs a warning, and then no processor applies.
+ *
+ * Since: 0.2
  */
 void web_image_request_set_processing(WebImageRequest *self, const char *processing) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
@@ -385,110 +477,4 @@ void web_image_request_set_processing(WebImageRequest *self, const char *process
     if (error != NULL) g_warning("%s", error->message);
     g_clear_error(&error);
     web_image_request_take_processor(self, processor, processor == NULL ? NULL : g_strdup(processing));
-}
-
-/**
- * web_image_request_get_headers:
- * @self: a request
- *
- * Returns the header fields of the request.
- *
- * Returns: (transfer none) (nullable) (array zero-terminated=1): the fields
- */
-const char *const *web_image_request_get_headers(WebImageRequest *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
-    return (const char *const *)self->headers;
-}
-
-// Returns names and values by turns. A name ends at the colon.
-static GStrv web_image_request_parse_headers(const char *const *headers) {
-    GStrvBuilder *fields = g_strv_builder_new();
-    for (; *headers != NULL; headers++) {
-        const char *colon = strchr(*headers, ':');
-        if (colon == NULL) {
-            g_warning("'%s' is not a header field: it has no colon", *headers);
-            continue;
-        }
-        char *name = g_strstrip(g_strndup(*headers, (gsize)(colon - *headers)));
-        char *value = g_strstrip(g_strdup(colon + 1));
-        g_strv_builder_add_many(fields, name, value, NULL);
-        g_free(name);
-        g_free(value);
-    }
-    GStrv result = g_strv_builder_end(fields);
-    g_strv_builder_unref(fields);
-    return result;
-}
-
-/**
- * web_image_request_set_headers:
- * @self: a request
- * @headers: (nullable) (array zero-terminated=1): fields such as `Authorization: Bearer …`
- *
- * Sets the header fields of the request.
- */
-void web_image_request_set_headers(WebImageRequest *self, const char *const *headers) {
-    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
-    const char *const *old = (const char *const *)self->headers;
-    if (headers == old || (headers != NULL && old != NULL && g_strv_equal(headers, old))) return;
-    GStrv copy = g_strdupv((GStrv)headers);
-    g_strfreev(self->headers);
-    g_strfreev(self->fields);
-    self->headers = copy;
-    self->fields = copy == NULL ? NULL : web_image_request_parse_headers((const char *const *)copy);
-    g_object_notify_by_pspec(G_OBJECT(self), properties[HEADERS]);
-}
-
-/**
- * web_image_request_get_priority:
- * @self: a request
- *
- * Returns how urgent the load is.
- *
- * Returns: the priority
- */
-WebImagePriority web_image_request_get_priority(WebImageRequest *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), WEB_IMAGE_PRIORITY_NORMAL);
-    return self->priority;
-}
-
-/**
- * web_image_request_set_priority:
- * @self: a request
- * @priority: the priority
- *
- * Sets how urgent the load is.
- */
-void web_image_request_set_priority(WebImageRequest *self, WebImagePriority priority) {
-    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
-    if (priority == self->priority) return;
-    self->priority = priority;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[PRIORITY]);
-}
-
-/**
- * web_image_request_get_cache_policy:
- * @self: a request
- *
- * Returns which of memory, disk and server may answer.
- *
- * Returns: the policy
- */
-WebImageCachePolicy web_image_request_get_cache_policy(WebImageRequest *self) {
-    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), WEB_IMAGE_CACHE_POLICY_CACHE_FIRST);
-    return self->cache_policy;
-}
-
-/**
- * web_image_request_set_cache_policy:
- * @self: a request
- * @policy: the policy
- *
- * Sets which of memory, disk and server may answer.
- */
-void web_image_request_set_cache_policy(WebImageRequest *self, WebImageCachePolicy policy) {
-    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
-    if (policy == self->cache_policy) return;
-    self->cache_policy = policy;
-    g_object_notify_by_pspec(G_OBJECT(self), properties[CACHE_POLICY]);
 }

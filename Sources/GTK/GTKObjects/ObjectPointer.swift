@@ -20,6 +20,11 @@ public struct ObjectPointer: Hashable {
     /// The pointer for functions of widgets.
     public var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
 
+    /// The pointer as the type of a C function's argument, for classes whose fields are public.
+    public func `as`<Instance>(_ type: Instance.Type = Instance.self) -> UnsafeMutablePointer<Instance> {
+        address.assumingMemoryBound(to: Instance.self)
+    }
+
     /// Whether the object is an instance of a class or a subclass.
     public func isInstance(of type: GType) -> Bool {
         g_type_check_instance_is_a(address.assumingMemoryBound(to: GTypeInstance.self), type) != 0
@@ -136,6 +141,19 @@ extension ObjectPointer {
         connect("released", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
 
+    /// Calls `body` when a `GtkDragSource` may begin a drag. `body` returns a content provider, which the source takes over,
+    /// or `nil` for no drag.
+    @MainActor public func onPrepare(_ body: @escaping @MainActor () -> UnsafeMutablePointer<GdkContentProvider>?) {
+        let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> UnsafeMutableRawPointer? = {
+            _, _, _, data in
+            UnsafeMutableRawPointer(
+                bitPattern: SignalHandler<() -> UnsafeMutablePointer<GdkContentProvider>?>.with(data) {
+                    UInt(bitPattern: $0())
+                })
+        }
+        connect("prepare", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
     /// Calls `body` whenever `property` may have changed.
     @MainActor @discardableResult
     public func onChange(of property: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
@@ -144,6 +162,8 @@ extension ObjectPointer {
 
     /// Disconnects a signal before the object is disposed.
     @MainActor public func disconnect(_ connection: SignalConnection) {
+        // Some objects lose their handlers earlier, such as the frame clock of a window that was destroyed.
+        guard g_signal_handler_is_connected(address, connection.number) != 0 else { return }
         g_signal_handler_disconnect(address, connection.number)
     }
 

@@ -14,7 +14,7 @@ extension ImageProcessor {
     ///   - draw: receives the image's size in points. Called on any thread, also concurrently.
     public static func draw(
         id: String, _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
-    ) -> Self { Self(DrawingProcessor(id: id, draw: draw)) }
+    ) -> Self { DrawingProcessor(id: id, draw: draw).erased }
 
     /// Keeps the inside of a path, with smooth edges; the rest becomes transparent.
     ///
@@ -23,7 +23,7 @@ extension ImageProcessor {
     ///   - isEvenOdd: whether a figure inside another one is a hole, regardless of its direction.
     ///   - isInverted: whether to keep the outside instead.
     public static func mask(_ path: Path, isEvenOdd: Bool = false, isInverted: Bool = false) -> Self {
-        Self(PathMaskProcessor(path: path, isEvenOdd: isEvenOdd, isInverted: isInverted))
+        PathMaskProcessor(path: path, isEvenOdd: isEvenOdd, isInverted: isInverted).erased
     }
 }
 
@@ -48,7 +48,7 @@ struct PathMaskProcessor: PointProcessor {
     var identifier: ProcessorIdentifier {
         ProcessorIdentifier(
             "pathMask",
-            values: ["path": path, "rule": isEvenOdd ? "evenOdd" : "winding", "isInverted": isInverted])
+            ["path": path, "rule": isEvenOdd ? "evenOdd" : "winding", "isInverted": isInverted])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {

@@ -1,6 +1,6 @@
 internal import Glibc
 public import WebImageCore
-package import WebImageProcessing
+public import WebImageProcessing
 
 /// A path of lines and curves, in points.
 ///
@@ -169,7 +169,7 @@ extension Path {
 
 extension Path: ProcessorParameter {
     /// A letter and the numbers of each element, such as `M0_0L10_0.5Z`.
-    package var identifierValue: ProcessorIdentifier.Value {
+    public var identifierValue: ProcessorIdentifier.Value {
         func text(_ letter: String, _ points: [Point]) -> String {
             letter + points.flatMap { [$0.x, $0.y] }.map(\.identifierValue.description).joined(separator: "_")
         }
@@ -181,7 +181,7 @@ extension Path: ProcessorParameter {
             case .close: "Z"
             }
         }
-        return ProcessorIdentifier.Value(verbatim: steps.joined())
+        return .text(steps.joined())
     }
 }
 

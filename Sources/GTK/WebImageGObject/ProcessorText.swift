@@ -17,7 +17,10 @@ struct ProcessorText {
 
     init(_ text: String) throws(Problem) {
         guard text.utf8.count <= Self.byteLimit else {
-            throw Problem(message: "a text of processors has at most \(Self.byteLimit) bytes, not \(text.utf8.count)")
+            throw Problem(
+                message: texts.localized(
+                    "a text of processors has at most {limit} bytes, not {count}",
+                    ["limit": "\(Self.byteLimit)", "count": "\(text.utf8.count)"]))
         }
         guard !text.allSatisfy(\.isWhitespace) else {
             processors = []
@@ -25,7 +28,10 @@ struct ProcessorText {
         }
         let steps = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
         guard steps.count <= Self.stepLimit else {
-            throw Problem(message: "a text has at most \(Self.stepLimit) processors, not \(steps.count)")
+            throw Problem(
+                message: texts.localized(
+                    "a text has at most {limit} processors, not {count}",
+                    ["limit": "\(Self.stepLimit)", "count": "\(steps.count)"]))
         }
         var processors: [ImageProcessor] = []
         for step in steps { processors.append(try Self.processor(step)) }
@@ -43,7 +49,9 @@ struct ProcessorText {
                 resize(value), "a size such as 300x200, 300x or x200, or with a fit 300x200:\(fits)"
             )
         case "fill":
-            (processor, expected) = (fill(value), "a size such as 300x200")
+            (processor, expected) = (
+                fill(value), "a size such as 300x200, or with a focal point 300x200:-0.4:0.6"
+            )
         case "rounded":
             (processor, expected) = (number(value).map { .roundedCorners(radius: $0) }, radius)
         case "blur":
@@ -84,9 +92,22 @@ struct ProcessorText {
         return .resize(to: .pixels(width: size.width, height: size.height), fit: fit)
     }
 
+    /// A size with an optional focal point, such as `300x200:-0.4:0.6`.
     private static func fill(_ value: Substring) -> ImageProcessor? {
-        guard let size = Self.size(value), let width = size.width, let height = size.height else { return nil }
-        return .resize(to: .pixels(width: width, height: height), fit: GTK_CONTENT_FIT_COVER)
+        let parts = value.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 1 || parts.count == 3, let size = Self.size(parts[0]), let width = size.width,
+            let height = size.height
+        else { return nil }
+        let coordinates = parts.dropFirst().map(coordinate)
+        guard !coordinates.contains(nil) else { return nil }
+        let focus = FocalPoint(x: coordinates.first.flatMap(\.self) ?? 0, y: coordinates.last.flatMap(\.self) ?? 0)
+        return .resize(toFill: .pixels(width: width, height: height), focus: focus)
+    }
+
+    /// Reads a number from -1 to 1.
+    private static func coordinate(_ text: Substring) -> Double? {
+        guard let value = number(text.hasPrefix("-") ? text.dropFirst() : text), value <= 1 else { return nil }
+        return text.hasPrefix("-") ? -value : value
     }
 
     private static func size(_ value: Substring) -> (width: Int?, height: Int?)? {

@@ -20,9 +20,33 @@ struct Receiver: @unchecked Sendable {
 extension WebImageError {
     /// Calls `body` with the error for C code.
     func withBridged(_ body: (UnsafePointer<WebImageBridgeError>) -> Void) {
-        description.withCString { message in
-            var error = WebImageBridgeError(code: CInt(code), message: message)
-            body(&error)
+        message.withCString { message in
+            withOptionalCString(url?.absoluteString) { uri in
+                withOptionalCString(contentType) { type in
+                    var error = WebImageBridgeError(
+                        code: CInt(code), message: message, http_status: CInt(statusCode ?? 0), uri: uri,
+                        content_type: type)
+                    body(&error)
+                }
+            }
         }
     }
+
+    /// The status that the server has refused with.
+    var statusCode: Int? { if case .httpStatus(let code, _) = self { code } else { nil } }
+
+    /// The type that the server has declared for a file that is not an image.
+    var contentType: String? {
+        switch self {
+        case .unrecognizedFormat(let contentType, _, _): contentType
+        case .invalidResponse(.contentType(let contentType), _): contentType
+        default: nil
+        }
+    }
+}
+
+/// Calls `body` with a text for C code; NULL for `nil`.
+func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+    guard let text else { return body(nil) }
+    return text.withCString(body)
 }

@@ -10,17 +10,29 @@ extension WebImageRequest {
         var processors = request.processor.map { ProcessorChain.of($0).processors } ?? []
         var thumbnail: Thumbnail?
         if request.width > 0 || request.height > 0 {
-            let size = TargetSize.pixels(width: request.width, height: request.height)
+            let factor = max(1, request.scale_factor)
+            let size = TargetSize.pixels(width: request.width * factor, height: request.height * factor)
             thumbnail = Thumbnail(size, mode: ResizeMode(request.fit))
             // Parts beyond the box are cut off.
             if request.fit == GTK_CONTENT_FIT_COVER {
-                processors.insert(.resize(toFill: size, allowsUpscaling: false), at: 0)
+                let focus = FocalPoint(x: request.focus_x, y: request.focus_y)
+                processors.insert(.resize(toFill: size, focus: focus, allowsUpscaling: false), at: 0)
             }
         }
-        try self.init(
-            String(optional: request.uri) ?? "", priority: LoadPriority(request.priority),
-            cachePolicy: CachePolicy(request.cache_policy), thumbnail: thumbnail, processors: processors,
-            headers: Self.headers(of: request))
+        if let source = request.source {
+            self = try Source.of(source).request.get()
+            priority = LoadPriority(request.priority)
+            cachePolicy = CachePolicy(request.cache_policy)
+            (self.thumbnail, self.processors) = (thumbnail, processors)
+        } else {
+            try self.init(
+                String(optional: request.uri) ?? "", priority: LoadPriority(request.priority),
+                cachePolicy: CachePolicy(request.cache_policy), thumbnail: thumbnail, processors: processors,
+                headers: Self.headers(of: request))
+        }
+        // A size in points.
+        if request.scale_factor > 0 { scale = Double(request.scale_factor) }
+        if let text = String(optional: request.low_data_uri) { lowDataURL = try WebImageRequest(text).url }
     }
 
     private static func headers(of request: WebImageBridgeRequest) -> [String: String] {

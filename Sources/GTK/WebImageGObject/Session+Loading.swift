@@ -102,7 +102,7 @@ extension ImageFormat {
 
 extension CachedFile {
     /// Makes a GFile that retains this object.
-    fileprivate func newObject() -> OpaquePointer? {
+    func newObject() -> OpaquePointer? {
         guard let file = g_file_new_for_path(path) else { return nil }
         g_object_set_data_full(
             UnsafeMutableRawPointer(file).assumingMemoryBound(to: GObject.self), "webimage-cached-file",

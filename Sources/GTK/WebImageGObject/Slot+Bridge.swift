@@ -12,12 +12,18 @@ private func withSlot<Result: Sendable>(_ slot: OpaquePointer, _ body: @MainActo
 }
 
 @c @implementation
-func webimage_bridge_slot_new(
-    _ picture: OpaquePointer?, _ changed: @escaping WebImageBridgeChanged, _ data: gpointer?
+func webimage_bridge_slot_new_picture(
+    _ picture: OpaquePointer, _ changed: @escaping WebImageBridgeChanged, _ data: gpointer?
 ) -> OpaquePointer {
     onMainThread((picture, changed, data)) { picture, changed, data in
-        Slot(picture: picture) { changed(data) }
+        Slot(picture: UnsafeMutablePointer(picture)) { changed(data) }
     }.retainedHandle
+}
+
+@c @implementation
+func webimage_bridge_slot_new_paintable(_ changed: @escaping WebImageBridgeChanged, _ data: gpointer?) -> OpaquePointer
+{
+    onMainThread((changed, data)) { changed, data in Slot(WebPaintable()) { changed(data) } }.retainedHandle
 }
 
 @c @implementation
@@ -25,8 +31,9 @@ func webimage_bridge_slot_retire(_ slot: OpaquePointer) { withSlot(slot) { $0.re
 
 @c @implementation
 func webimage_bridge_slot_paintable(_ slot: OpaquePointer) -> OpaquePointer {
-    guard let paintable = OpaquePointer(bitPattern: withSlot(slot) { UInt(bitPattern: $0.paintable) }) else {
-        preconditionFailure("a picture draws its image itself")
+    guard let paintable = OpaquePointer(bitPattern: withSlot(slot) { UInt(bitPattern: $0.ownPaintable?.paintable) })
+    else {
+        preconditionFailure("a widget draws its image itself")
     }
     return paintable
 }
@@ -62,4 +69,30 @@ func webimage_bridge_slot_get_state(_ slot: OpaquePointer, _ state: UnsafeMutabl
 @c @implementation
 func webimage_bridge_slot_get_error(_ slot: OpaquePointer, _ failed: WebImageBridgeFailed, _ data: gpointer?) {
     withSlot(slot) { $0.error }?.withBridged { failed(data, $0) }
+}
+
+@c @implementation
+func webimage_bridge_slot_texture(_ slot: OpaquePointer) -> OpaquePointer? {
+    OpaquePointer(bitPattern: withSlot(slot) { UInt(bitPattern: $0.makeTexture()) })
+}
+
+@c @implementation
+func webimage_bridge_slot_copy(_ slot: OpaquePointer) -> gboolean {
+    withSlot(slot) { gboolean($0.picture?.copyImage() == true ? 1 : 0) }
+}
+
+@c @implementation
+func webimage_bridge_slot_set_alternative_text(_ slot: OpaquePointer, _ text: UnsafePointer<CChar>?) {
+    let text = String(optional: text)
+    withSlot(slot) { $0.setAlternativeText(text) }
+}
+
+@c @implementation
+func webimage_bridge_initials_new(_ name: UnsafePointer<CChar>) -> OpaquePointer {
+    let name = String(cString: name)
+    guard
+        let initials = OpaquePointer(
+            bitPattern: onMainThread(name) { UInt(bitPattern: WebAvatar.makeInitials(of: $0)) })
+    else { preconditionFailure("a paintable is never NULL") }
+    return initials
 }

@@ -7,28 +7,33 @@ internal import WebImageGTK
 /// The place of an image in a widget or a paintable of C code.
 @MainActor final class Slot: Handle {
     private let owner: any ImageSlotOwner
-    /// The `GdkPaintable` of a slot without a widget.
-    let paintable: OpaquePointer?
+    /// The owner, if it shows the image in a `GtkPicture`.
+    var picture: WebPicture? { owner as? WebPicture }
+    /// The owner, if it has no widget.
+    var ownPaintable: WebPaintable? { owner as? WebPaintable }
+    /// The owner, if the user zooms the image.
+    var zoomView: ZoomView? { owner as? ZoomView }
 
-    /// - Parameters:
-    ///   - picture: a `GtkPicture`; `nil` for a paintable.
-    ///   - onChange: called after each change of the state, until ``retire()``.
-    init(picture: OpaquePointer?, onChange: @escaping @MainActor () -> Void) {
-        if let picture {
-            let view = WebPicture(wrapping: UnsafeMutablePointer(picture))
-            if let parent = gtk_widget_get_parent(view.widget) { view.retryFocusWidget = parent }
-            owner = view
-            paintable = nil
-        } else {
-            let own = WebPaintable()
-            (owner, paintable) = (own, own.paintable)
-        }
+    /// - Parameter onChange: called after each change of the state, until ``retire()``.
+    init(_ owner: any ImageSlotOwner, onChange: @escaping @MainActor () -> Void) {
+        self.owner = owner
         owner.onLoadStateChange = { _ in onChange() }
+    }
+
+    /// - Parameter picture: a `GtkPicture`, whose parent takes the focus.
+    convenience init(
+        picture: UnsafeMutablePointer<GtkWidget>, onChange: @escaping @MainActor () -> Void
+    ) {
+        let view = WebPicture(wrapping: picture)
+        if let parent = gtk_widget_get_parent(view.widget) { view.retryFocusWidget = parent }
+        self.init(view, onChange: onChange)
     }
 
     /// Ends the slot before its owner is disposed.
     func retire() {
         owner.onLoadStateChange = nil
+        zoomView?.onZoomChange = nil
+        zoomView?.onSwipe = nil
         owner.prepareForReuse()
     }
 
@@ -37,7 +42,7 @@ internal import WebImageGTK
     func load(_ request: WebImageBridgeRequest, _ placeholder: WebImageBridgePlaceholder, with manager: WebImageManager)
     {
         let placeholder = Placeholder(placeholder)
-        guard request.uri != nil else {
+        guard request.uri != nil || request.source != nil else {
             guard placeholder != nil else { return owner.prepareForReuse() }
             return owner.setImage(URL?.none, placeholder: placeholder, manager: manager)
         }
@@ -59,6 +64,10 @@ internal import WebImageGTK
         owner.transition = ImageTransition(display)
         owner.retriesOnTap = display.retry_on_click != 0
         owner.decodesAtDisplaySize = display.decode_at_size != 0
+        owner.focus = FocalPoint(x: display.focus_x, y: display.focus_y)
+        picture?.isDraggable = display.draggable != 0
+        if let ownPaintable, ownPaintable.contentFit != display.fit { ownPaintable.contentFit = display.fit }
+        owner.loading = display.is_eager != 0 ? .eager : .lazy
         let isAnimated = display.animate != 0
         guard owner.autoplay != isAnimated else { return }
         owner.autoplay = isAnimated
@@ -77,10 +86,25 @@ internal import WebImageGTK
             case .failed: WEBIMAGE_BRIDGE_PHASE_FAILED
             }
         state.progress = owner.loadState.fraction ?? -1
-        if let size = owner.image?.pixels.size { (state.width, state.height) = (gint(size.width), gint(size.height)) }
+        if let size = owner.image.map({ zoomView?.imageSize ?? $0.pixels.size }) {
+            (state.width, state.height) = (gint(size.width), gint(size.height))
+        }
         state.in_transition = gboolean(owner.imageSlot.isInTransition ? 1 : 0)
         return state
     }
+
+    /// Makes a texture of what is on display; `nil` without an image.
+    func makeTexture() -> OpaquePointer? {
+        guard let picture else { return owner.image?.makeTexture() }
+        let texture = picture.paintable
+        if let texture { g_object_ref(UnsafeMutableRawPointer(texture)) }
+        return texture
+    }
+
+    func setAlternativeText(_ text: String?) { owner.alternativeText = text }
+
+    /// What the image on display was loaded with.
+    var response: WebImageResponse? { owner.response }
 
     var error: WebImageError? { if case .failed(let error) = owner.loadState { error } else { nil } }
 }

@@ -59,11 +59,11 @@ extension ImageSlot {
         let keepsPreview = isInProgress && hasPreview
         let keepsImage = keepsPreview || isSame && phase.showsImage
         if new.options.contains(.avoidAutoCancel) { leaveRunning() }
-        let operation = phase.operation.flatMap { new.sharesTransfer(of: $0, current) ? $0 : nil }
+        // The load before the current one, if that has not joined its transfer.
+        let operation = (former ?? phase.operation).flatMap { new.sharesTransfer(of: $0, current) ? $0 : nil }
         abandonLoad(keeping: operation)
         (current, former, hasPreview) = (new, operation, keepsPreview)
         start(keepingImage: keepsImage, keepingPlaceholder: isInProgress)
-        if phase.operation == nil { endFormer() }
     }
 
     /// Shows an image without loading.
@@ -73,6 +73,7 @@ extension ImageSlot {
         current = nil
         image = newImage
         show(newImage, with: nil) { _ in painter.show(newImage) }
+        response = nil
         move(to: .loaded(.memoryCacheFast))
     }
 
@@ -192,7 +193,7 @@ extension ImageSlot {
         if let operation = phase.operation { operation.priority = priority }
         guard isViewOnScreen else { return }
         switch phase {
-        case .paused: resume()
+        case .paused: if mayLoad { resume() } else { host?.awaitPlace() }
         case .released: start()
         case .waiting, .loading, .ended, .refining: break
         }
@@ -219,7 +220,9 @@ extension ImageSlot {
             }
             showPlaceholder(nil)
             move(to: .idle)
-        case .refining, .paused, .released, .ended:
+        case .paused:
+            endFormer()
+        case .refining, .released, .ended:
             break
         }
     }
@@ -243,7 +246,8 @@ extension ImageSlot {
         }
     }
 
-    private func resume() {
+    /// Starts a load that was paused, or has waited for the size.
+    func resume() {
         sizedRequest = current.flatMap { sized($0.request) }
         if !showAtOnce(isRepeated: current?.hasWaited == true) { begin() }
     }
@@ -277,6 +281,7 @@ extension ImageSlot {
     }
 
     private func begin() {
+        guard mayLoad else { return waitForPlace() }
         guard let current, let prepared else { return wait(for: .size) }
         // Loads with low priority wait until scrolling has ended.
         if current.priority <= .low, !current.hasWaited, let watch = host?.scrollWatch, watch.isScrolling {
@@ -312,6 +317,7 @@ extension ImageSlot {
             preview: { image in MainActor.assumeIsolated { receiver.slot?.loadDidPreview(receiver.number, image) } },
             completion: { result in MainActor.assumeIsolated { receiver.loadDidEnd(result) } })
         phase = .loading(current.manager.load(prepared, callbacks))
+        if isLoadingNear { host?.followPlace() }
         moveToLoading()
     }
 
@@ -325,7 +331,7 @@ extension ImageSlot {
     ///   caches.
     func stopLoading(keepsWork: Bool = false, keeping kept: WebImageOperation? = nil) {
         sentinel += 1
-        endFormer()
+        if former !== kept { endFormer() }
         guard let operation = phase.operation, operation !== kept else { return }
         if keepsWork, operation.request.options.contains(.continueInBackground) {
             operation.priority = .low
@@ -401,7 +407,6 @@ extension ImageSlot {
 
     private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         guard number == sentinel else { return }
-        endFormer()
         switch result {
         case .success(let response):
             hasLowDataImage = phase.operation?.request.isReplaced(in: response) == true
@@ -450,6 +455,8 @@ extension ImageSlot {
             showResult(response.image, isFromMemory: [.memoryCacheFast, .memoryCache].contains(response.origin))
         }
         hasPreview = false
+        self.response = isShown ? response.withoutData : nil
+        if isShown { didLoad?(response) }
         end(as: .loaded(response.origin), with: .success(response), isShown: isShown)
     }
 
@@ -475,6 +482,7 @@ extension ImageSlot {
     /// Ends the request. The observer and the completion handler are called last, in the final state, because they may
     /// set another URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
+        endFormer()
         phase = .ended(isShown: isShown)
         let waits = current?.options.contains(.waitTransition) == true
         let completion = closeRequest(keepsPlaceholder: !isShown)
@@ -503,8 +511,9 @@ extension ImageSlot {
         return current?.completion
     }
 
-    private func move(to newState: LoadState) {
+    func move(to newState: LoadState) {
         state = newState
+        if case .loaded = newState {} else { response = nil }
         loadStateDidChange(to: newState)
     }
 }
@@ -514,6 +523,16 @@ extension Image {
     fileprivate func isSameImage(as other: Image) -> Bool {
         pixels === other.pixels && animation?.identity == other.animation?.identity
             && animation?.frames.count == other.animation?.frames.count && isPartial == other.isPartial
+    }
+}
+
+extension WebImageResponse {
+    /// The response for a view, which does not retain the bytes of the file.
+    fileprivate var withoutData: WebImageResponse {
+        guard data != nil else { return self }
+        var response = self
+        response.data = nil
+        return response
     }
 }
 

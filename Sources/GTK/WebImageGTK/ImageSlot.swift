@@ -18,8 +18,8 @@ public import WebImage
 /// ```
 ///    none ──┬─ set ──────────────────────► loading ── end ──► ended ◄──┐
 ///           │ size unknown, or scrolling    ▲ │  ▲              │      │ more pixels, the image stays
-///           └──────────► waiting ───────────┘ ▼  │ on screen    └► refining
-///                                           paused
+///           ├──────────► waiting ───────────┘ ▼  │ on screen    └► refining
+///           └─ off screen, if it is lazy ───► paused
 ///    ended ── off screen, if it releases images ──► released ── on screen ──► loading
 /// ```
 ///
@@ -58,6 +58,15 @@ public import WebImage
     var retriesOnTap = false {
         didSet { if retriesOnTap != oldValue { host?.updateRetryControls() } }
     }
+    var pending: WatchedPaintable? {
+        didSet { substituteDidChange() }
+    }
+    var fallback: WatchedPaintable? {
+        didSet { substituteDidChange() }
+    }
+    var loading = ImageSlot.standardLoading {
+        didSet { if loading == .eager, isWaitingForPlace { resume() } }
+    }
     var loadsOffscreen = false
     var releasesImageOffscreen = false
     var decodesAtDisplaySize = false
@@ -76,6 +85,11 @@ public import WebImage
     }
     /// The mode for decoding at display size; `nil` to decode the whole image.
     var resizeMode: @MainActor () -> ResizeMode? = { .aspectFill }
+    /// Returns the size to decode at, in points; `nil` while it is unknown. Without this closure, it is that of the widget, and a widget that has
+    /// none after the layout shows whole images.
+    var displaySize: (@MainActor () -> PointSize?)?
+    /// Called with each image that a request has loaded, after it was set.
+    var didLoad: (@MainActor (WebImageResponse) -> Void)?
     /// Returns the content mode of the view, for a slot without its own.
     var defaultContentMode: @MainActor () -> ImageContentMode = { .scaleToFill }
     /// Passes the alternative text to another widget of the view.
@@ -84,10 +98,15 @@ public import WebImage
     var takesWholeArea: (@MainActor () -> Void)?
     private(set) var isRetired = false
 
+    /// How new slots load. Tests of other matters have widgets that are not mapped.
+    static var standardLoading = ImageLoading.lazy
+
     // Loading, in ImageSlot+Loading.swift.
     /// The image on display or a preview of it; never a placeholder.
     var image: Image?
     var state = LoadState.idle
+    /// What ``image`` was loaded with; see ``ImageSlotOwner/response``.
+    var response: WebImageResponse?
     /// The last request. It stays after its end, for comparison with the next request.
     var current: SlotRequest?
     /// The current request with the size to decode at, once that is known.
@@ -95,8 +114,8 @@ public import WebImage
     /// The current request after a look at the caches, until its load starts.
     var prepared: WebImageManager.PreparedRequest?
     var phase = Phase.ended(isShown: false)
-    /// The load of the same URL that the current one has replaced. It is cancelled once the current load has joined its
-    /// transfer.
+    /// The load of the same URL that the current one has replaced. It goes on until the current load, which may have to
+    /// wait for its place, has joined its transfer.
     var former: WebImageOperation?
     /// A number that changes when the work in progress becomes stale. Each load captures it, and the slot compares it
     /// on the main thread before it sets the image. A stale image is never set, even if its load was cancelled late.
@@ -128,6 +147,7 @@ public import WebImage
         self.key = key
         self.host = host
         painter = SlotPainter(host: host, setImage: setImage)
+        painter.substitute = { [weak self] in self?.substitute }
     }
 
     /// Makes a slot for any widget, which owns the slot. An earlier slot with the same key is cancelled and retired.
@@ -206,8 +226,8 @@ public import WebImage
         guard decodesAtDisplaySize || primary?.decodesAtDisplaySize == true, request.thumbnail == nil,
             let mode = resizeMode(), let host
         else { return request }
-        guard let size = host.displaySize else {
-            lookForSize()
+        guard let size = displaySize.map({ $0() }) ?? host.displaySize else {
+            if displaySize == nil { lookForSize() }
             return hasNoSize ? request : nil
         }
         var sized = request
@@ -219,7 +239,7 @@ public import WebImage
 
     /// Checks the size after the layout. A view without a size then decodes whole images.
     private func lookForSize() {
-        guard waitsForSize else { return }
+        guard waitsForSize, displaySize == nil else { return }
         sizeCall = MainLoopCall.whenIdle { [weak self] in
             guard let self, isOnScreen else { return }
             hasNoSize = host?.displaySize == nil
@@ -239,6 +259,7 @@ public import WebImage
 
     func loadStateDidChange(to state: LoadState) {
         if waitsForSize { lookForSize() }
+        if pending != nil || fallback != nil { substituteDidChange() }
         if case .loaded = state, releasesImageOffscreen, !isViewOnScreen { pauseWhenIdle() }
         updateIndicator(for: state)
         if retriesOnTap { host?.updateRetryControls() }

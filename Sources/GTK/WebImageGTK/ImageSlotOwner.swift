@@ -157,6 +157,17 @@ extension ImageSlotOwner {
         set { if let newValue { imageSlot.set(newValue) } else { imageSlot.clear() } }
     }
 
+    /// The response that the image on display came with, without the bytes of the file; `nil` unless the state is
+    /// ``LoadState/loaded(_:)``, and for an image that was set without a URL.
+    ///
+    /// ```swift
+    /// picture.onLoadStateChange = { _ in
+    ///     guard let head = picture.response?.head else { return }
+    ///     print(head.statusCode ?? 0, head.url, head.headerValue("Content-Type") ?? "")
+    /// }
+    /// ```
+    public var response: WebImageResponse? { imageSlot.response }
+
     /// Returns a stream of the current state and each change, until the widget is destroyed. Any number of streams can
     /// exist. A slow reader gets the latest state only.
     public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateStream() }
@@ -180,6 +191,13 @@ extension ImageSlotOwner {
     public var contentMode: ImageContentMode {
         get { imageSlot.contentMode }
         set { imageSlot.contentMode = newValue }
+    }
+
+    /// The point of the image that stays visible where ``WebImage/ImageContentMode/scaleAspectFill``, or `content-fit` of a `GtkPicture` that
+    /// covers, crops it; the center by default. Slots with a closure ignore it.
+    public var focus: FocalPoint {
+        get { imageSlot.painter.focus }
+        set { imageSlot.painter.focus = newValue }
     }
 
     /// The accessible description of the image, or the accessible label of a widget that is not a `GtkPicture`; `nil`
@@ -220,6 +238,17 @@ extension ImageSlotOwner {
     public var decodesAtDisplaySize: Bool {
         get { imageSlot.decodesAtDisplaySize }
         set { imageSlot.decodesAtDisplaySize = newValue }
+    }
+
+    /// When the image is loaded; ``ImageLoading/lazy`` by default: while the view is on screen or less than a page away.
+    /// An image in memory is shown at once in any case.
+    ///
+    /// The completion handler of a request that waits for its view is called after the load that follows, or with
+    /// ``WebImage/WebImageError/cancelled``. A slot made for a ``WebPaintable`` without a widget is
+    /// ``ImageLoading/eager``.
+    public var loading: ImageLoading {
+        get { imageSlot.loading }
+        set { imageSlot.loading = newValue }
     }
 
     /// Whether a load continues with low priority when the view leaves the screen. Use it in lists, which unbind

@@ -54,7 +54,10 @@ internal import GTKObjects
         // The previous child's `WebPicture` is released with it.
         shumate_marker_set_child(marker, picture.widget)
         ownership.begin(with: self)
-        picture.releasesImageOffscreen = true
+        // One stop of Tab, also after a failure.
+        picture.retryFocusWidget = widget
+        // A map shows a marker once it has the size of its image.
+        (picture.loading, picture.releasesImageOffscreen) = (.eager, true)
         ObjectPointer(picture.widget).onChange(of: "alternative-text") { [weak self] in self?.alternativeTextDidChange()
         }
         pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }

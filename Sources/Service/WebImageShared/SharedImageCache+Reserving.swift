@@ -1,10 +1,10 @@
 internal import FoundationEssentials
-package import WebImageCaching
+public import WebImageCaching
 internal import WebImageCore
 
 extension SharedImageCache {
     /// The result of a look for a value that a machine needs.
-    package enum Reservation: Sendable {
+    public enum Reservation: Sendable {
         /// The value.
         case found(ImageCacheResult)
         /// Nothing; the other machines that need the value wait for this one to store it.
@@ -15,8 +15,10 @@ extension SharedImageCache {
 
     /// Looks a value up, or promises to make it, so that one machine of a fleet does.
     ///
-    /// - Parameter patience: how long to wait for another machine that makes the value.
-    package func reserve(_ key: ImageCacheKey, patience: Duration) async -> Reservation {
+    /// - Parameters:
+    ///   - key: of the value.
+    ///   - patience: how long to wait for another machine that makes the value.
+    public func reserve(_ key: ImageCacheKey, patience: Duration) async -> Reservation {
         let (name, start) = (Self.name(of: key), ContinuousClock.now)
         var hasWaited = false
         while !Task.isCancelled {
@@ -51,8 +53,8 @@ extension SharedImageCache {
     }
 }
 
-/// The promise to store a value, which other machines wait for.
-package final class ValueLease: Sendable {
+/// The promise to store a value, which other machines wait for. It ends with the last reference.
+public final class ValueLease: Sendable {
     private let store: SharedStore
     private let name: String
     private let keeper: LeaseKeeper
@@ -68,7 +70,7 @@ package final class ValueLease: Sendable {
     /// Ends the promise; only the first call counts.
     ///
     /// - Parameter hasStored: whether the value was passed to the store, which replaces the mark of the promise with it.
-    package func end(hasStored: Bool) {
+    public func end(hasStored: Bool) {
         let isFirst = isEnded.withLock { isEnded in
             defer { isEnded = true }
             return !isEnded

@@ -96,7 +96,7 @@ import XCTest
 
     /// A pixel at fractions of the canvas.
     func pixel(_ x: Double, _ y: Double) -> SIMD4<UInt8> {
-        let drawn = Rendering(of: viewer.canvas.widget.widget)
+        let drawn = Rendering(of: viewer.canvas.widget)
         return drawn[Int(x * Double(viewer.canvas.width)), Int(y * Double(viewer.canvas.height))]
     }
 

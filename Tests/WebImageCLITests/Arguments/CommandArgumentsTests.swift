@@ -49,7 +49,7 @@ import Testing
         let error = #expect(throws: CommandArguments.Failure.self) {
             _ = try CommandArguments(line.split(separator: " ").map(String.init), for: Self.syntax)
         }
-        #expect(error?.reason == reason)
+        #expect(error?.reason.english == reason)
     }
 
     @Test func onlyPathsNeedNotBeUTF8() throws {

@@ -142,6 +142,12 @@ import WebImageCore
         (["get", "--crop", "0:1", "x.png"], "--crop"), (["get", "--crop", "5x5+1", "x.png"], "--crop"),
         (["get", "--gravity", "up", "--crop", "5x5", "x.png"], "northeast"),
         (["get", "--gravity", "north", "x.png"], "--gravity needs --crop"),
+        (["get", "--focus", "0,0", "--size", "5x5", "x.png"], "--focus needs --mode fill"),
+        (["get", "--focus", "0,2", "--size", "5x5", "--mode", "fill", "x.png"], "from -1 to 1"),
+        (
+            ["get", "--focus", "0,0", "--gravity", "north", "--size", "5x5", "--mode", "fill", "x.png"],
+            "--focus and --gravity"
+        ),
         (["get", "--gravity", "north", "--size", "5x", "--mode", "fill", "x.png"], "--gravity needs --crop"),
         (["get", "--gravity", "north", "--crop", "5x5+1+1", "x.png"], "without +X+Y"),
         (["get", "--max-pixels", "many", "x.png"], "250M"), (["convert", "--max-pixels", "5G", "a", "b"], "4G"),

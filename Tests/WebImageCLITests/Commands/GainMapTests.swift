@@ -14,7 +14,7 @@ import WebImage
     private func map(in name: String) throws -> GainMap? {
         let data = try tool.contents(of: name)
         let registry = CodecRegistry.shared
-        return try registry.gainMap(of: data, registry.info(of: data), options: DecodingOptions())
+        return try registry.gainMap(of: data)
     }
 
     private func size(_ width: Int, _ height: Int) -> PixelSize { PixelSize(width: width, height: height) }

@@ -91,7 +91,7 @@ import WebImageCore
                 try SheetCommand(arguments.map { SystemString($0) })
             } throws: { error in
                 if case ArgumentError.usage(_, let reason) = error {
-                    reason.contains("use a smaller --size")
+                    reason.english.contains("use a smaller --size")
                 } else {
                     false
                 }

@@ -57,6 +57,19 @@ import WebImageCore
         #expect(left.pixels[0, 0].x < 10 && right.pixels[23, 0].x > 240)
     }
 
+    @Test func keepsAFocalPointInTheCenter() async throws {
+        let left = try await converted("--size=24x24", "--mode=fill", "--gravity=west")
+        #expect(try await largestDifference(converted("--size=24x24", "--mode=fill", "--focus", "-1,0"), left) == 0)
+        // A focal point between the edges is in the center of the result.
+        let part = try await converted("--crop=48x48", "--size=24x24", "--mode=fill", "--focus=0.5,0")
+        #expect(part.pixels.size == PixelSize(width: 24, height: 24))
+        let placed = try await converted("--size=12x24", "--mode=fill", "--focus=-0.25,0")
+        #expect(placed.pixels.size == PixelSize(width: 12, height: 24))
+        #expect((80...112).contains(placed.pixels[6, 0].x), "the point is at 3/8 of the width, and so of 255")
+        let small = try await converted("--size=50x100", "--mode=fill", "--focus=1,0")
+        #expect(small.pixels.size == PixelSize(width: 50, height: 48) && small.pixels[49, 0].x > 240)
+    }
+
     @Test func enlargesOnlyIfAsked() async throws {
         #expect(try await converted("--size", "128").pixels.size == PixelSize(width: 64, height: 48))
         #expect(try await converted("--size", "128", "--enlarge").pixels.size == PixelSize(width: 128, height: 96))

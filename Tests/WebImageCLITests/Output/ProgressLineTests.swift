@@ -12,15 +12,15 @@ import Testing
 
     @Test func countsImagesWithoutBytes() {
         let line = ProgressLine(share: 0.25, endedCount: 50, count: 200, seconds: 20)
-        #expect(line.text.hasSuffix("] 50 of 200, 2.5/s, 60 s left"))
+        #expect(line.text.english.hasSuffix("] 50 of 200, 2.5/s, 60 s left"))
     }
 
     @Test func leavesOutWhatIsNotKnown() {
-        #expect(ProgressLine(share: 0, endedCount: 0, count: 2, seconds: 0.2).text.hasSuffix("] 0 of 2"))
+        #expect(ProgressLine(share: 0, endedCount: 0, count: 2, seconds: 0.2).text.english.hasSuffix("] 0 of 2"))
         #expect(
-            ProgressLine(share: 0, endedCount: 0, count: 2, byteCount: 512, seconds: 2).text
+            ProgressLine(share: 0, endedCount: 0, count: 2, byteCount: 512, seconds: 2).text.english
                 .hasSuffix("] 0 of 2, 512 B, 256 B/s"))
-        #expect(ProgressLine(share: 1, endedCount: 2, count: 2, seconds: 4).text.hasSuffix("] 2 of 2, 0.5/s"))
+        #expect(ProgressLine(share: 1, endedCount: 2, count: 2, seconds: 4).text.english.hasSuffix("] 2 of 2, 0.5/s"))
     }
 
     @Test(arguments: [(3.2, "4 s"), (99, "99 s"), (185, "3:05 min"), (8_040, "2:14 h")])

@@ -31,6 +31,6 @@ import Testing
         ] as [(Double, String)])
     func formatsAges(seconds: Double, text: String) {
         let start = Date(timeIntervalSince1970: 1_000_000_000)
-        #expect(Age(from: start, to: start + seconds).description == text)
+        #expect(Age(from: start, to: start + seconds).text.english == text)
     }
 }

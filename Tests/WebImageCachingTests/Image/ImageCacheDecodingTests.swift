@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImageCoding
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageCaching

@@ -20,7 +20,7 @@ import WebImageTestSupport
 
     private func read(_ key: ImageCacheKey, from cache: ImageCache) async -> StoredImage? {
         await withCheckedContinuation { continuation in
-            _ = cache.read(key, priority: .normal) { continuation.resume(returning: $0) }
+            _ = ImageCacheAdapter(cache).read(key, priority: .normal) { continuation.resume(returning: $0) }
         }
     }
 
@@ -76,7 +76,9 @@ import WebImageTestSupport
         await cache.store(nil, data: Data("damaged".utf8), for: key, in: .disk)
         let stored = try #require(await read(key, from: cache))
         try await make(change)
-        for _ in 0..<2 { cache.discard(stored, because: .decoding(format: .png, reason: .truncated)) }
+        for _ in 0..<2 {
+            ImageCacheAdapter(cache).discard(stored, because: .decoding(format: .png, reason: .truncated))
+        }
         #expect(await cache.disk?.contains(key.source) == (change == .store))
         #expect(fixture.reports.codes == (change == .none ? [403] : []))
     }
@@ -105,15 +107,16 @@ import WebImageTestSupport
 
     @Test func storesLoadedImages() async throws {
         let png = try solidPNG()
-        cache.storeLoaded(try solidImage(), original: change(png), for: key)
+        ImageCacheAdapter(cache).storeLoaded(try solidImage(), original: change(png), for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 8)
         #expect(await cache.disk?.data(for: key.source) == png)
-        cache.storeLoaded(try solidImage(2, 1), original: change(try solidPNG(3, 3)), for: fixture.thumbnailKey)
+        ImageCacheAdapter(cache).storeLoaded(
+            try solidImage(2, 1), original: change(try solidPNG(3, 3)), for: fixture.thumbnailKey)
         #expect(cache.image(inMemoryFor: fixture.thumbnailKey)?.width == 2)
         #expect(await cache.disk?.data(for: key.source) == (try solidPNG(3, 3)))
         #expect(await cache.disk?.count == 1)
         // Without bytes to store, the disk stays as it is.
-        cache.storeLoaded(try solidImage(1, 1), original: nil, for: key)
+        ImageCacheAdapter(cache).storeLoaded(try solidImage(1, 1), original: nil, for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 1)
         #expect(await cache.disk?.data(for: key.source) == (try solidPNG(3, 3)))
     }
@@ -124,7 +127,8 @@ import WebImageTestSupport
         await cache.store(nil, data: try solidPNG(1, 1), for: key, in: .disk)
         let query = Task { await cache.image(for: key)?.image?.width }
         try await gate.reached.wait()
-        cache.storeLoaded(try solidImage(), original: change(try solidPNG(2, 2)), for: fixture.thumbnailKey)
+        ImageCacheAdapter(cache).storeLoaded(
+            try solidImage(), original: change(try solidPNG(2, 2)), for: fixture.thumbnailKey)
         gate.open()
         #expect(await query.value == 1)
         #expect(!cache.memory.contains(key))
@@ -135,7 +139,7 @@ import WebImageTestSupport
         let cache = fixture.cache { $0.allowsAnimated = false }
         let gif = try animatedGIF()
         let animated = try CodecRegistry.builtIn.decode(gif)
-        cache.storeLoaded(animated, original: change(gif), for: key)
+        ImageCacheAdapter(cache).storeLoaded(animated, original: change(gif), for: key)
         #expect(cache.image(inMemoryFor: key)?.animation == nil && cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)
         cache.memory.removeAll()

@@ -16,7 +16,9 @@ import WebImageTestSupport
         fixture.clock.withLock { $0 = Int64(Date().timeIntervalSince1970 * 1_000_000) }
         let cache = WriterPixels.cache(on: fixture.cache())
         return (0..<WriterPixels.count).count { number in
-            guard let found = cache.blockingPixels(of: WriterPixels.key(number)) else { return false }
+            guard let found = ImageCacheAdapter(cache).blockingPixels(of: WriterPixels.key(number)) else {
+                return false
+            }
             return WriterPixels.matches(found.image, number)
         }
     }

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 import WebImageCore
 import WebImageTestSupport
@@ -7,12 +6,7 @@ import WebImageTestSupport
 
 /// Images that share their source.
 @Suite(.timeLimit(.minutes(1))) struct ProvenanceTests {
-    private final class Source: ImageProvenance {
-        private let superseded = Atomic(false)
-        let mayDependOnRequest = false
-        var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
-        func supersede() { superseded.store(true, ordering: .relaxed) }
-    }
+    private final class Source: ImageProvenance { let marks = ProvenanceMarks() }
 
     private let fixture: ImageCacheFixture
     private let cache: ImageCache
@@ -26,9 +20,11 @@ import WebImageTestSupport
         let source = Source()
         var image = try solidImage()
         image.provenance = source
-        for key in [fixture.key, fixture.thumbnailKey] { cache.storeLoaded(image, original: nil, for: key) }
+        for key in [fixture.key, fixture.thumbnailKey] {
+            ImageCacheAdapter(cache).storeLoaded(image, original: nil, for: key)
+        }
         #expect(cache.image(inMemoryFor: fixture.key)?.provenance === source)
-        source.supersede()
+        source.marks.supersede()
         #expect(cache.image(inMemoryFor: fixture.key) == nil)
         #expect(cache.image(inMemoryFor: fixture.thumbnailKey) == nil)
         // They do not reserve an entry of a new source.
@@ -40,7 +36,7 @@ import WebImageTestSupport
         var image = try solidImage()
         image.provenance = source
         cache.store(image, for: fixture.key, in: .memory)
-        source.supersede()
+        source.marks.supersede()
         #expect(cache.image(inMemoryFor: fixture.key) != nil)
     }
 

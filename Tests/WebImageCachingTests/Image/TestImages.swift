@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
 
 /// An image of one color.

@@ -79,10 +79,7 @@ import WebImageCore
     }
 
     @Test func areDistinctInProvenances() {
-        final class Place: ImageProvenance {
-            var isSuperseded: Bool { false }
-            var mayDependOnRequest: Bool { false }
-        }
+        final class Place: ImageProvenance { let marks = ProvenanceMarks() }
         let (table, place) = (ProvenanceTable(), Place())
         table.change(of: one) { $0.append(place) }
         table.change(of: two) { #expect($0.isEmpty) }

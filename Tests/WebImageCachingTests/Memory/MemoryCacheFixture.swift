@@ -1,4 +1,4 @@
-import WebImageCore
+@testable import WebImageCore
 
 @testable import WebImageCaching
 

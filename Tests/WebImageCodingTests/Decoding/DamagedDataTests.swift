@@ -23,7 +23,7 @@ import WebImageTestSupport
         var refusedCount = 0
         for length in 0..<data.count {
             do throws(WebImageError) {
-                let image = try registry.decode(data.prefix(length), options: DecodingOptions(damage: .refuse))
+                let image = try registry.decode(data.prefix(length), options: DecodingOptions(allowsDamage: false))
                 #expect(Pixels(image.pixels) == whole, "\(length) of \(data.count) bytes")
             } catch {
                 refusedCount += 1
@@ -47,7 +47,7 @@ import WebImageTestSupport
     func decodesAJPEGWithoutItsEndMarker(_ name: String) throws {
         let data = try Fixture(name).data()
         #expect(data.suffix(2) == Data([0xFF, 0xD9]))
-        let image = try registry.decode(data.dropLast(2), options: DecodingOptions(damage: .refuse))
+        let image = try registry.decode(data.dropLast(2), options: DecodingOptions(allowsDamage: false))
         #expect(!image.isPartial)
         #expect(try Pixels(image.pixels) == Pixels(registry.decode(data).pixels))
     }

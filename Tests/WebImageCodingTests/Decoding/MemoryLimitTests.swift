@@ -1,7 +1,7 @@
 import CodingTestSupport
 import Foundation
 import Testing
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageCoding
@@ -83,11 +83,11 @@ import WebImageTestSupport
     @Test func damageIsReportedIfItIsRefused() throws {
         var data = LargeImage.png(.rgb)
         data = data.withWrongChecksum(ofChunkAt: try #require(data.chunkOffsets(of: "IDAT").first))
-        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 200, height: 200)), damage: .refuse)
+        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 200, height: 200)), allowsDamage: false)
         options.limits.memoryByteCount = 16 << 20
         let damage = WebImageError.decoding(format: .png, reason: .corrupt("wrong checksum of IDAT"))
         #expect(throws: damage) { try registry.decode(data, options: options) }
-        options.damage = .showGoodPart
+        options.allowsDamage = true
         let error = #expect(throws: WebImageError.self) { try registry.decode(data, options: options) }
         guard case .limitExceeded(.memory, _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "no error")")
@@ -109,7 +109,7 @@ import WebImageTestSupport
         var options = DecodingOptions()
         options.limits.memoryByteCount = 99 << 20
         let image = try registry.decode(try Fixture(name).data(), options: options)
-        #expect(image.animation?.decodingLimits?.memoryByteCount == 99 << 20)
+        #expect((image.animation as? any LimitedAnimation)?.limits?.memoryByteCount == 99 << 20)
     }
 
     /// Encoders hold several frames. Those of 9,990 × 9,990 pixels took 2 GB.

@@ -47,8 +47,8 @@ import WebImageTestSupport
             try expectEqual(try decoder.finish(), whole, "\(length) of \(data.count) bytes")
         }
         for length in 0..<data.count {
-            for damage in [DecodingOptions.Damage.showGoodPart, .refuse] {
-                let options = DecodingOptions(damage: damage)
+            for allowsDamage in [true, false] {
+                let options = DecodingOptions(allowsDamage: allowsDamage)
                 let decoder = try makeDecoder(options)
                 try decoder.append(data.prefix(length))
                 let atOnce = Result { () throws(WebImageError) in
@@ -128,7 +128,7 @@ import WebImageTestSupport
         #expect(half.frameCount == 1)
         #expect(!half.pixels.isOpaque)
         #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
-            try GIFDecoder().decode(data.prefix(900), options: DecodingOptions(damage: .refuse))
+            try GIFDecoder().decode(data.prefix(900), options: DecodingOptions(allowsDamage: false))
         }
         // The palette, and no row.
         #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {

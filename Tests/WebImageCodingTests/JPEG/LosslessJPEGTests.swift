@@ -27,7 +27,7 @@ import WebImageTestSupport
     }
 
     private func check(_ data: Data, bits: Int, components: Int, mask: Int = -1) throws {
-        let pixels = try registry.decode(data, options: DecodingOptions(damage: .refuse)).pixels
+        let pixels = try registry.decode(data, options: DecodingOptions(allowsDamage: false)).pixels
         #expect(pixels.size == PixelSize(width: 37, height: 11) && pixels.isOpaque)
         for y in 0..<11 {
             for x in 0..<37 {
@@ -78,7 +78,7 @@ import WebImageTestSupport
         let rows = try #require(Pixels(part.pixels).goodRowCount(of: Pixels(whole.pixels)))
         #expect((3..<11).contains(rows))
         #expect(throws: WebImageError.decoding(format: .jpeg, reason: .truncated)) {
-            try registry.decode(cut, options: DecodingOptions(damage: .refuse))
+            try registry.decode(cut, options: DecodingOptions(allowsDamage: false))
         }
     }
 
@@ -93,7 +93,7 @@ import WebImageTestSupport
     @Test func invalidHeadersAreRefused() throws {
         func expect(_ reason: WebImageError.DecodingFailure, of data: Data) {
             #expect(throws: WebImageError.decoding(format: .jpeg, reason: reason)) {
-                try registry.decode(data, options: DecodingOptions(damage: .refuse))
+                try registry.decode(data, options: DecodingOptions(allowsDamage: false))
             }
         }
         for predictor in [0, 8, 255] as [UInt8] {

@@ -51,7 +51,7 @@ import WebImageTestSupport
     }
 
     /// Reads PNG, but not its metadata.
-    private struct Picky: ProbingDecoder, MetadataDecoder {
+    private struct Picky: OwnDecoder, MetadataDecoder {
         let failure: WebImageError
         var format: ImageFormat { .png }
 

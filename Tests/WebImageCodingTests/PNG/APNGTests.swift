@@ -47,7 +47,7 @@ import WebImageCore
 
     @Test func decodesImagesWithTheirAnimation() throws {
         let data = APNGWriter.threeFrames.data
-        let image = try decoder.decode(data, options: DecodingOptions(damage: .refuse))
+        let image = try decoder.decode(data, options: DecodingOptions(allowsDamage: false))
         #expect(image.animation?.frameCount == 3)
         #expect(image.frameCount == 3)
         #expect(image.pixels[0, 0].x == 10)
@@ -66,7 +66,7 @@ import WebImageCore
         writer.addStill(gray: 10)
         writer.addHeader()
         writer.addData(gray: 20)
-        let image = try decoder.decode(writer.data, options: DecodingOptions(damage: .refuse))
+        let image = try decoder.decode(writer.data, options: DecodingOptions(allowsDamage: false))
         #expect(image.pixels[3, 3].x == 20)
         #expect(image.animation == nil)
         #expect(image.frameCount == 1)
@@ -77,7 +77,7 @@ import WebImageCore
         writer.addHeader()
         writer.addStill(gray: 10)
         #expect(try decoder.animation(of: writer.data, options: DecodingOptions()) == nil)
-        #expect(try decoder.decode(writer.data, options: DecodingOptions(damage: .refuse)).pixels[0, 0].x == 10)
+        #expect(try decoder.decode(writer.data, options: DecodingOptions(allowsDamage: false)).pixels[0, 0].x == 10)
     }
 
     /// Before the first frame there is nothing to restore, so the canvas is cleared.
@@ -135,7 +135,7 @@ import WebImageCore
     @Test(arguments: Violation.allCases)
     func showsTheDefaultImageOfAnInvalidAPNG(_ violation: Violation) throws {
         let data = data(with: violation)
-        let image = try decoder.decode(data, options: DecodingOptions(damage: .refuse))
+        let image = try decoder.decode(data, options: DecodingOptions(allowsDamage: false))
         #expect(image.pixels[0, 0].x == 10)
         #expect(image.animation == nil)
         #expect(!image.isPartial)
@@ -148,7 +148,7 @@ import WebImageCore
     func playsTheFramesThatAreThere(claimedCount: Int, playedCount: Int) throws {
         var writer = APNGWriter.threeFrames
         writer.chunks[0] = APNGWriter(claimedCount: claimedCount).chunks[0]
-        let image = try decoder.decode(writer.data, options: DecodingOptions(damage: .refuse))
+        let image = try decoder.decode(writer.data, options: DecodingOptions(allowsDamage: false))
         #expect(!image.isPartial && image.pixels[0, 0].x == 10)
         #expect(image.animation?.frameCount == (playedCount > 1 ? playedCount : nil))
         #expect(image.animation?.isComplete != false)
@@ -174,7 +174,7 @@ import WebImageCore
     @Test func losesOnlyADamagedFrame() throws {
         var writer = APNGWriter.threeFrames
         writer.chunks[4][writer.chunks[4].count - 1] ^= 1
-        let options = DecodingOptions(damage: .refuse)
+        let options = DecodingOptions(allowsDamage: false)
         let reader = try #require(try decoder.animation(of: writer.data, options: options)).makeFrameReader()
         let failure = WebImageError.decoding(format: .png, reason: .corrupt("wrong checksum of fdAT"))
         #expect(throws: failure) { try reader.frame(at: 1, cancellation: nil) }
@@ -196,7 +196,7 @@ import WebImageCore
             let damaged = try reader.frame(at: 1, cancellation: nil)
             #expect((0..<4).map { damaged[2, $0] } == [SIMD4(20, 20, 20, 255), SIMD4(20, 20, 20, 255), .zero, .zero])
         }
-        let strict = try #require(try decoder.animation(of: writer.data, options: DecodingOptions(damage: .refuse)))
+        let strict = try #require(try decoder.animation(of: writer.data, options: DecodingOptions(allowsDamage: false)))
         #expect(throws: WebImageError.decoding(format: .png, reason: .corrupt("rows are missing"))) {
             try strict.makeFrameReader().frame(at: 1, cancellation: nil)
         }
@@ -251,9 +251,9 @@ import WebImageCore
         #expect(image.animation?.frameCount == 2)
         #expect(image.animation?.isComplete == false)
         #expect(throws: WebImageError.decoding(format: .png, reason: .truncated)) {
-            try decoder.decode(data, options: DecodingOptions(damage: .refuse))
+            try decoder.decode(data, options: DecodingOptions(allowsDamage: false))
         }
-        let first = try decoder.decode(data, options: DecodingOptions(firstFrameOnly: true, damage: .refuse))
+        let first = try decoder.decode(data, options: DecodingOptions(firstFrameOnly: true, allowsDamage: false))
         #expect(Pixels(first.pixels) == Pixels(image.pixels))
         #expect(first.isPartial)
     }

@@ -8,7 +8,7 @@ import WebImageCore
 /// How damaged PNGs are shown or refused.
 @Suite(.timeLimit(.minutes(3))) struct PNGDamageTests {
     private let decoder = PNGDecoder()
-    private let strict = DecodingOptions(damage: .refuse)
+    private let strict = DecodingOptions(allowsDamage: false)
 
     private func rows(_ pixels: PixelBuffer) -> [[UInt8]] {
         let bytes = Pixels(pixels).bytes

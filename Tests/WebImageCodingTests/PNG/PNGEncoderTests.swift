@@ -44,7 +44,7 @@ import WebImageTestSupport
     }
 
     /// Our own decoder could share a mistake with the encoder.
-    @Test(arguments: [(1, 1), (5, 3), (64, 40), (101, 7)], [true, false])
+    @Test(arguments: [(1, 1), (5, 3), (64, 40), (101, 7), (700, 800)], [true, false])
     func writesFilesThatLibpngReads(size: (Int, Int), isOpaque: Bool) throws {
         var generator = SplitMix64(seed: 8)
         var bytes = generator.bytes(count: size.0 * size.1 * 4)
@@ -65,14 +65,37 @@ import WebImageTestSupport
         #expect(data.chunkOffsets(of: "sRGB").count == 1)
     }
 
-    @Test func encodesLargeImagesCancellably() throws {
-        let large = try MutablePixelBuffer(width: 2100, height: 2000).freeze(isOpaque: false)
-        let options = EncodingOptions()
-        #expect(PNGFastEncoder(large, hasAlpha: true, options: options) == nil)
-        let small = try MutablePixelBuffer(width: 2000, height: 2000).freeze(isOpaque: false)
-        #expect(PNGFastEncoder(small, hasAlpha: true, options: options) != nil)
-        // It would take a second.
-        #expect(PNGFastEncoder(small, hasAlpha: true, options: options.with { $0.pngLevel = 12 }) == nil)
+    /// The pieces end with blocks of all kinds: without compression, with the format's codes, and with codes of their own.
+    @Test(arguments: [0, 1, 6, 9, 12], [1, 7, 256])
+    func joinsThePiecesOfALargeImage(level: Int, shadeCount: Int) throws {
+        var generator = SplitMix64(seed: UInt64(shadeCount))
+        var buffer = try MutablePixelBuffer(width: 1000, height: 1100)
+        let shades = generator.bytes(count: 1000 * 1100).map { Int($0) * shadeCount / 256 }
+        buffer.withUnsafeMutableBytes { bytes in
+            for (index, shade) in shades.enumerated() {
+                for channel in 0..<3 { bytes[index * 4 + channel] = UInt8(shade) }
+                bytes[index * 4 + 3] = 255
+            }
+        }
+        let pixels = buffer.freeze(isOpaque: true)
+        let data = try PNGEncoder().encode(
+            Image(pixels: pixels), options: EncodingOptions().with { $0.pngLevel = level })
+        #expect(try Pixels(PNGDecoder().decode(data, options: DecodingOptions()).pixels) == Pixels(pixels))
+        var file = PNGFile()
+        file.read(data.bytes)
+        let still = try #require(file.still)
+        let stream = try PNGStreamDecoder(still)
+        try stream.take(still.chunks, of: data.bytes, cancellation: nil)
+        #expect(stream.failure == nil)
+        #expect(try Pixels(stream.finish()) == Pixels(pixels))
+    }
+
+    @Test func aCancelledImageIsNotCompressed() throws {
+        let cancellation = Cancellation()
+        cancellation.cancel()
+        let pixels = try MutablePixelBuffer(width: 2100, height: 2000).freeze(isOpaque: false)
+        let encoder = PNGPixelEncoder(pixels, hasAlpha: true, options: EncodingOptions())
+        #expect(throws: WebImageError.cancelled) { try encoder.compressed(cancellation: cancellation) }
     }
 }
 

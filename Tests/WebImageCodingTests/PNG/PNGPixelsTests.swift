@@ -92,7 +92,7 @@ import WebImageTestSupport
             let size = PixelSize(width: width, height: height)
             let samples = Self.samples(size.pixelCount * 4, seed: width * 10 + height)
             let data = try Self.interlacedFile(size, samples: samples)
-            let image = try PNGDecoder().decode(data, options: DecodingOptions(damage: .refuse))
+            let image = try PNGDecoder().decode(data, options: DecodingOptions(allowsDamage: false))
             #expect(Pixels(image.pixels).bytes == Self.pixels(of: samples, color: .rgba, palette: []), "\(size)")
             #expect(!image.isPartial)
         }

@@ -1,7 +1,7 @@
 import CodingTestSupport
 import Foundation
 import Testing
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
 
 /// The choice of a decoder.

@@ -89,16 +89,16 @@ import WebImageTestSupport
             (600, 60, 400, 100), (600, -20, 640, 320), (600, 0.5, 400, 100), (9, 0, 9, 6), (5, 0, 5, 40),
         ] as [(Int, Double, Double, Int)])
     func eachWeightIsThatOfItsDistance(input: Int, start: Double, length: Double, output: Int) throws {
-        for filter in [ResamplingFilter.lanczos3, .triangle] {
+        for kernel in [ResamplingKernel.lanczos3, .triangle] {
             let weights = ResamplingWeights(
-                from: input, region: (start, length), to: output, filter: filter, maximumPrecision: 22)
+                from: input, region: (start, length), to: output, kernel: kernel, maximumPrecision: 22)
             let widening = max(1, length / Double(output))
             for index in 0..<output {
                 let center = min(max(start + (Double(index) + 0.5) * length / Double(output), 0), Double(input))
                 let first = Int(weights.first[index])
                 let exact = (0..<weights.stride).map { offset -> Double in
                     guard first + offset < input else { return 0 }
-                    return filter.weight(at: (Double(first + offset) + 0.5 - center) / widening)
+                    return kernel.weight(at: (Double(first + offset) + 0.5 - center) / widening)
                 }
                 let sum = exact.reduce(0, +)
                 for (offset, weight) in exact.enumerated() {
@@ -106,7 +106,7 @@ import WebImageTestSupport
                     // Each rounds to half a step, and carries over what the one before was rounded by.
                     #expect(
                         abs(steps - weight / sum * Double(1 << weights.precision)) < 1.001,
-                        "\(filter), \(input) to \(output): pixel \(index), weight \(offset)")
+                        "\(kernel), \(input) to \(output): pixel \(index), weight \(offset)")
                 }
             }
         }
@@ -181,7 +181,8 @@ import WebImageTestSupport
         }
         let source = Pixels(size: PixelSize(width: 403, height: 301), bytes: bytes)
         let result = Pixels(
-            try source.buffer(isOpaque: true).quicklyResampled(to: PixelSize(width: width, height: height)))
+            try source.buffer(isOpaque: true).resampled(
+                to: PixelSize(width: width, height: height), filter: .fast))
         for index in stride(from: 0, to: result.bytes.count, by: 4) {
             #expect((100...155).contains(result.bytes[index]), "\(index / 4)")
             #expect(result.bytes[index + 3] == 255)
@@ -198,7 +199,7 @@ import WebImageTestSupport
         }
         let source = try Pixels(size: PixelSize(width: 400, height: 300), bytes: bytes).buffer(isOpaque: true)
         for size in [PixelSize(width: 47, height: 35), PixelSize(width: 390, height: 20)] {
-            let quick = Pixels(try source.quicklyResampled(to: size))
+            let quick = Pixels(try source.resampled(to: size, filter: .fast))
             let psnr = try #require(quick.psnr(against: Pixels(try source.resampled(to: size))))
             #expect(psnr > 38)
         }

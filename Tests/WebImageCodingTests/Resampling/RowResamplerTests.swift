@@ -145,7 +145,7 @@ import WebImageTestSupport
             try file.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
                 try decoder.decode(bytes, cancellation: nil)
             }
-            return try decoder.finish(damage: .showGoodPart, cancellation: nil)
+            return try decoder.finish(allowsDamage: true, cancellation: nil)
         } catch .decoding {
             return nil
         }

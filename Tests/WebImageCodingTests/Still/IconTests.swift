@@ -53,7 +53,7 @@ import WebImageCore
             data += Data(bytes(bitmap.count).reversed() + bytes(offset).reversed())
         }
         var options = DecodingOptions()
-        options.damage = .refuse
+        options.allowsDamage = false
         #expect(throws: WebImageError.self) { try registry.decode(data + bitmap, options: options) }
     }
 }

@@ -31,7 +31,7 @@ import WebImageTestSupport
         for place in markers(of: original) {
             var data = original
             data.insert(contentsOf: stray, at: place)
-            let options = DecodingOptions(damage: .refuse)
+            let options = DecodingOptions(allowsDamage: false)
             #expect(Pixels(try registry.decode(data, options: options).pixels) == expected)
             #expect(try registry.info(of: data).size == expected.size)
             let incremental = try #require(JPEGDecoder().makeIncrementalDecoder(options: options))
@@ -47,7 +47,7 @@ import WebImageTestSupport
         let upright = try registry.decode(data).pixels
         let height = -upright.height
         data.replaceSubrange(22..<26, with: (0..<4).map { UInt8(truncatingIfNeeded: height >> (8 * $0)) })
-        let flipped = try registry.decode(data, options: DecodingOptions(damage: .refuse)).pixels
+        let flipped = try registry.decode(data, options: DecodingOptions(allowsDamage: false)).pixels
         #expect(flipped.size == upright.size)
         for y in 0..<upright.height {
             for x in 0..<upright.width { #expect(flipped[x, y] == upright[x, upright.height - 1 - y]) }
@@ -76,7 +76,7 @@ import WebImageTestSupport
             data.replaceSubrange(14 + entry * 16..<18 + entry * 16, with: bytes)
         }
         for page in 0..<3 {
-            var options = DecodingOptions(damage: .refuse)
+            var options = DecodingOptions(allowsDamage: false)
             options.page = page
             let expected = try registry.decode(original, options: options).pixels
             #expect(Pixels(try registry.decode(data, options: options).pixels) == Pixels(expected))

@@ -84,7 +84,7 @@ import WebImageTestSupport
             let image = try decoder.decode(data.prefix(frame.range.upperBound - 3), options: DecodingOptions())
             #expect(image.isPartial && image.frameCount == index)
             #expect(image.animation?.isComplete == (index > 1 ? false : nil))
-            let options = DecodingOptions(damage: .refuse)
+            let options = DecodingOptions(allowsDamage: false)
             #expect(throws: WebImageError.decoding(format: .webp, reason: .truncated)) {
                 try decoder.decode(data.prefix(frame.range.upperBound - 3), options: options)
             }
@@ -95,7 +95,7 @@ import WebImageTestSupport
         var data = try Fixture("animated-parts.webp").data()
         let third = data.webpChunks.filter { $0.name == "ANMF" }[2].range
         for position in third.lowerBound + 35..<third.upperBound { data[position] = 0xAA }
-        let reader = try animation(data, DecodingOptions(damage: .refuse)).makeFrameReader()
+        let reader = try animation(data, DecodingOptions(allowsDamage: false)).makeFrameReader()
         #expect(throws: WebImageError.self) { try reader.frame(at: 2, cancellation: nil) }
         #expect(throws: Never.self) { try reader.frame(at: 3, cancellation: nil) }
     }
@@ -127,7 +127,7 @@ import WebImageTestSupport
         #expect(image.isPartial && image.animation == nil && image.frameCount == 2)
         let rowCount = try #require(Pixels(image.pixels).goodRowCount(of: Pixels(whole.pixels)))
         #expect((16..<160).contains(rowCount))
-        #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(damage: .refuse)) }
+        #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(allowsDamage: false)) }
 
         // The damaged frame is a later one.
         let later = animation(firstImage: still[12...], secondImage: cut)
@@ -135,7 +135,7 @@ import WebImageTestSupport
         let frame = Pixels(try reader.frame(at: 1, cancellation: nil))
         #expect(
             frame.bytes.prefix(32 * 4 * rowCount).elementsEqual(Pixels(whole.pixels).bytes.prefix(32 * 4 * rowCount)))
-        let strict = try self.animation(later, DecodingOptions(damage: .refuse)).makeFrameReader()
+        let strict = try self.animation(later, DecodingOptions(allowsDamage: false)).makeFrameReader()
         #expect(throws: WebImageError.self) { try strict.frame(at: 1, cancellation: nil) }
         #expect(throws: Never.self) { try strict.frame(at: 0, cancellation: nil) }
     }
@@ -149,13 +149,13 @@ import WebImageTestSupport
         let image = try decoder.decode(data, options: DecodingOptions())
         #expect(image.isPartial && image.frameCount == 5)
         #expect(throws: WebImageError.decoding(format: .webp, reason: .truncated)) {
-            try decoder.decode(data, options: DecodingOptions(damage: .refuse))
+            try decoder.decode(data, options: DecodingOptions(allowsDamage: false))
         }
     }
 
     @Test func damageBehindTheFirstFrameDoesNotMatterIfItAloneIsRequested() throws {
         let data = try Fixture("animated-parts.webp").data()
-        let options = DecodingOptions(firstFrameOnly: true, damage: .refuse)
+        let options = DecodingOptions(firstFrameOnly: true, allowsDamage: false)
         let image = try decoder.decode(data.dropLast(4), options: options)
         #expect(Pixels(image.pixels) == Pixels(try decoder.decode(data, options: options).pixels))
         #expect(image.isPartial)

@@ -30,7 +30,7 @@ import WebImageCore
 
     @Test func cancellingAParentCallsTheHandlers() {
         let parent = Cancellation()
-        let child = Cancellation(parent, within: TimeBudget(.seconds(1000)))
+        let child = TimeBudget(.seconds(1000)).cancellation(after: parent)
         let count = LockBox(0)
         child.withHandler({ count.withLock { $0 += 1 } }) { parent.cancel() }
         #expect(count.withLock { $0 } == 1)

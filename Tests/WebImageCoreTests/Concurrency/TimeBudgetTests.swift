@@ -1,12 +1,12 @@
 import Testing
-import WebImageCore
+@testable import WebImageCore
 
 /// Time that counts only while work runs.
 @Suite(.timeLimit(.minutes(3))) struct TimeBudgetTests {
     @Test func countsStepsAndNotTheTimeBetweenThem() {
         let now = LockBox(0.0)
         let budget = TimeBudget(.seconds(3)) { now.withLock { $0 } }
-        let cancellation = Cancellation(nil, within: budget)
+        let cancellation = budget.cancellation(after: nil)
         budget.running { now.withLock { $0 += 2 } }
         now.withLock { $0 += 100 }
         #expect(throws: Never.self) { try cancellation.check() }
@@ -22,7 +22,7 @@ import WebImageCore
 
     @Test func isCancelledWithItsParent() {
         let parent = Cancellation()
-        let cancellation = Cancellation(parent, within: TimeBudget(.seconds(1000)))
+        let cancellation = TimeBudget(.seconds(1000)).cancellation(after: parent)
         #expect(!cancellation.isCancelled)
         parent.cancel()
         #expect(throws: WebImageError.cancelled) { try cancellation.check() }

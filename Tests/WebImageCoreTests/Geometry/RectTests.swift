@@ -1,5 +1,6 @@
+import FoundationEssentials
 import Testing
-import WebImageCore
+@testable import WebImageCore
 
 @Suite(.timeLimit(.minutes(3))) struct RectTests {
     @Test func clampsToTheBoundsOfAnImage() {
@@ -45,5 +46,32 @@ import WebImageCore
         #expect(fitted == PointRect(x: 17.5, y: 5, width: 15, height: 30))
         let filled = ImageContentMode.scaleAspectFill.rect(of: tall, in: rect)
         #expect(filled == PointRect(x: 10, y: -10, width: 30, height: 60))
+    }
+
+    @Test func aFocalPointMovesTowardsTheCenterAsFarAsTheImageExtends() {
+        let (size, rect) = (PointSize(width: 40, height: 20), PointRect(x: 10, y: 5, width: 30, height: 30))
+        func x(_ focus: FocalPoint) -> Double {
+            ImageContentMode.scaleAspectFill.rect(of: size, in: rect, focus: focus).x
+        }
+        #expect(x(.center) == -5)
+        #expect(x(FocalPoint(x: -0.25, y: 1)) == 2.5)
+        #expect(x(FocalPoint(x: -1, y: 0)) == 10)
+        #expect(x(FocalPoint(x: 1, y: 0)) == -20)
+        let tall = PointSize(width: 20, height: 40)
+        let top = ImageContentMode.scaleAspectFill.rect(of: tall, in: rect, focus: FocalPoint(x: 0, y: 0.75))
+        #expect(top == PointRect(x: 10, y: 5, width: 30, height: 60))
+        let fitted = ImageContentMode.scaleAspectFit.rect(of: tall, in: rect, focus: FocalPoint(x: 0, y: 0.75))
+        #expect(fitted == ImageContentMode.scaleAspectFit.rect(of: tall, in: rect))
+    }
+
+    @Test func focalPointsHaveTheCoordinatesOfMastodonAndOfCSS() throws {
+        let point = FocalPoint(x: -0.5, y: 0.5)
+        #expect(point.left == 0.25 && point.top == 0.25)
+        #expect(FocalPoint(left: 0.25, top: 0.25) == point)
+        #expect(FocalPoint(x: -7, y: .infinity) == FocalPoint(x: -1, y: 1))
+        #expect(FocalPoint(x: .nan, y: 0) == .center)
+        let json = Data(#"{"x": -0.5, "y": 9}"#.utf8)
+        #expect(try JSONDecoder().decode(FocalPoint.self, from: json) == FocalPoint(x: -0.5, y: 1))
+        #expect(try JSONDecoder().decode(FocalPoint.self, from: JSONEncoder().encode(point)) == point)
     }
 }

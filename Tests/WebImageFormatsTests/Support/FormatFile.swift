@@ -12,7 +12,7 @@ struct FormatFiles {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    static let registry = CodecRegistry.inProcess()
+    static let registry = FormatLibraries.registry()
 
     /// Smooth, with one edge; alpha in the upper half if wanted.
     static func painting(_ size: PixelSize, hasAlpha: Bool = false) throws -> PixelBuffer {

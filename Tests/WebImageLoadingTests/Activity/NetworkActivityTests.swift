@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImageCore
-import WebImageLoading
+@testable import WebImageLoading
 import WebImageTesting
 
 @Suite(.timeLimit(.minutes(1))) struct NetworkActivityTests {

@@ -11,7 +11,7 @@ import WebImageCore
     ) throws -> WebImageError.BlockReason? {
         var configuration = ImageDownloader.Configuration.server
         change(&configuration)
-        return ImageDownloader(configuration: configuration)
+        return try #require(SharingRules(of: ImageDownloader(configuration: configuration)))
             .blockReason(for: try #require(URL(string: text)), servedFrom: address)
     }
 
@@ -39,8 +39,9 @@ import WebImageCore
         let url = try #require(URL(string: "http://a.example/"))
         var configuration = ImageDownloader.Configuration()
         configuration.proxy = .none
-        #expect(ImageDownloader(configuration: configuration).reportsServerAddress(of: url))
+        #expect(SharingRules(of: ImageDownloader(configuration: configuration))?.reportsServerAddress(of: url) == true)
         configuration.proxy = try .server(try #require(URL(string: "http://127.0.0.1:1")))
-        #expect(!ImageDownloader(configuration: configuration).reportsServerAddress(of: url))
+        #expect(
+            SharingRules(of: ImageDownloader(configuration: configuration))?.reportsServerAddress(of: url) == false)
     }
 }

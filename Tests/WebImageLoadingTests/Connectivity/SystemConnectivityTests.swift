@@ -104,8 +104,9 @@ import WebImageTestSupport
 
     @Test(arguments: [
         ("http://localhost/", true), ("http://a.LOCALHOST./", true), ("http://127.8.9.1:81/", true),
-        ("http://[::1]/", true), ("file:///a", true), ("data:,a", true), ("http://10.0.0.1/", false),
-        ("http://localhost.test/", false), ("https://[fe80::1]/", false), ("s3://bucket/a", false),
+        ("http://[::1]/", true), ("file:///a", true), ("data:,a", true), ("resource:///a", true),
+        ("http://10.0.0.1/", false), ("http://localhost.test/", false), ("https://[fe80::1]/", false),
+        ("s3://bucket/a", false),
     ])
     func recognizesURLsOfThisMachine(url: String, isHere: Bool) throws {
         #expect(try #require(URL(string: url)).isOnThisMachine == isHere)

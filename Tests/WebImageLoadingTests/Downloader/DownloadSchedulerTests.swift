@@ -234,7 +234,7 @@ import WebImageTesting
             let task = downloader.load(
                 request, priority: .normal,
                 handler: { event in
-                    guard case .report(let report) = event, case .started = report.content else { return }
+                    guard case .report(.started) = event else { return }
                     started.withLock { $0.append(path) }
                 })
             if path == "3" { task.cancel() }

@@ -39,10 +39,10 @@ import WebImageTestSupport
             var echo = try await downloader.echo(request)
             echo["host"] = nil
             #expect(Dictionary(uniqueKeysWithValues: fields.map { ($0.name.lowercased(), $0.value) }) == echo)
-            #expect(ImageLoaderGroup([downloader]).asLoader.headersSent(for: request) == fields)
+            #expect(ImageLoaderGroup([downloader]).asLoader.requestHeaders(for: request) == fields)
         }
-        #expect(FileLoader().headersSent(for: request).map(\.name) == ["B", "X-DEFAULT"])
-        #expect(ImageLoaderGroup().asLoader.headersSent(for: request).isEmpty)
+        #expect(FileLoader().requestHeaders(for: request).map(\.name) == ["B", "X-DEFAULT"])
+        #expect(ImageLoaderGroup().asLoader.requestHeaders(for: request).isEmpty)
     }
 
     @Test func reportsTheHeadersItWouldSendEvenIfAHookRefuses() throws {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import SystemText
 import Testing
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageLoading

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImageLoading
+@testable import WebImageLoading
 import WebImageTestSupport
 
 /// Invariants for random requests and responses.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImageLoading
+@testable import WebImageLoading
 import WebImageTestSupport
 
 @Suite(.timeLimit(.minutes(3))) struct ResponseEncodingTests {
@@ -82,7 +82,7 @@ import WebImageTestSupport
 
     @Test func aLifetimeOfThousandsOfYearsCanBeEncoded() throws {
         var response = CachedResponse(200, "Cache-Control: max-age=100")
-        response.apply(rule((302, "Expires: Fri, 31 Dec 9999 23:59:59 GMT")))
+        rule((302, "Expires: Fri, 31 Dec 9999 23:59:59 GMT")).apply(to: &response)
         let decoded = try #require(CachedResponse(encoded: response.encoded))
         #expect(decoded == response)
         #expect(decoded.isFresh(at: epoch + 99))
@@ -95,10 +95,10 @@ import WebImageTestSupport
 
     @Test func theLifetimeBeginsWhenTheRedirectIsFollowed() {
         var response = CachedResponse(200, "Cache-Control: max-age=100\nAge: 50")
-        response.apply(rule((302, "Cache-Control: max-age=20")))
+        rule((302, "Cache-Control: max-age=20")).apply(to: &response)
         #expect(Freshness(of: response, now: epoch + 19).isFresh)
         #expect(!Freshness(of: response, now: epoch + 21).isFresh)
-        response.apply(rule((302, "Cache-Control: max-age=90")))
+        rule((302, "Cache-Control: max-age=90")).apply(to: &response)
         #expect(Freshness(of: response, now: epoch + 49).isFresh)
         #expect(!Freshness(of: response, now: epoch + 51).isFresh)
     }

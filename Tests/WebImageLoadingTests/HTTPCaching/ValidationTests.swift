@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImageCore
-import WebImageLoading
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(3))) struct ValidationTests {
     private static let stored = CachedResponse(

@@ -1,4 +1,4 @@
-import WebImageCore
+@testable import WebImageCore
 import FoundationEssentials
 import Testing
 import WebImageLoading

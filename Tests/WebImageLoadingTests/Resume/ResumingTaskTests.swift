@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Testing
-import WebImageCore
+@testable import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageLoading

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 import WebImageCore
-import WebImageLoading
+@testable import WebImageLoading
 import WebImageTestSupport
 
 /// Very many requests, one in five of them cancelled at some moment. `make stress` sets `WEBIMAGE_STRESS_REQUESTS` to

@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCaching
 
 /// A manager with a custom cache, and with a group.
 @Suite(.timeLimit(.minutes(1))) struct CustomCacheTests {

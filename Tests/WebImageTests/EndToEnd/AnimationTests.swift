@@ -2,6 +2,8 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageCore
+@testable import WebImageAnimation
 
 /// From an address to the frames on show.
 @Suite(.timeLimit(.minutes(1))) struct AnimationTests {

@@ -2,6 +2,8 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageCoding
+@testable import WebImageLoading
 
 /// A row of Documentation/Faults.md, which `Scripts/lint` compares with this list.
 enum Fault: String, CaseIterable, Sendable {

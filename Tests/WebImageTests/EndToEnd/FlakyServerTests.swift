@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 /// A server that three of ten transfers fail with, in six ways, and a policy that tries again.
@@ -51,7 +51,7 @@ import WebImageTestSupport
             let number = try #require(Int(response.url.lastPathComponent))
             let data = try #require(await disk.data(for: WebImageRequest(response.url).cacheKey.source))
             #expect(data == response.data)
-            let image = try CodecRegistry.shared.decode(data, options: DecodingOptions(damage: .refuse))
+            let image = try CodecRegistry.shared.decode(data, options: DecodingOptions(allowsDamage: false))
             #expect(SolidPicture(number).matches(image) && SolidPicture(number).matches(response.image))
         }
     }

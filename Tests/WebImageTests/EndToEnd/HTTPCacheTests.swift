@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 /// HTTP caching over real servers: one that answers as it is told, and nginx.
@@ -18,7 +18,7 @@ import WebImageTestSupport
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: DiskCache(in: cacheDirectory)),
             loaders: [ImageDownloader(configuration: ImageDownloader.Configuration())])
-        configuration.now = { [time] in time.now }
+        configuration.environment.date = { [time] in time.now }
         return WebImageManager(configuration: configuration)
     }
 

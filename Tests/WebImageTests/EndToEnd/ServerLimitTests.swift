@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageLoading
 
 /// The effect of hostile servers on other loads.
 @Suite(.timeLimit(.minutes(2))) struct ServerLimitTests {

@@ -1,8 +1,9 @@
 import Dispatch
 import FoundationEssentials
 import Testing
-import WebImage
 import WebImageTestSupport
+
+@testable import WebImage
 
 /// A manager with a scripted loader, its own memory cache and a disk cache in a temporary directory.
 struct ManagerFixture {
@@ -29,7 +30,7 @@ struct ManagerFixture {
         var configuration = WebImageManager.Configuration(
             cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
         if let allowsDamage { configuration.allowsDamage = allowsDamage }
-        configuration.now = { [time] in time.now }
+        configuration.environment.date = { [time] in time.now }
         configure(&configuration)
         manager = WebImageManager(configuration: configuration)
     }

@@ -1,4 +1,5 @@
 import WebImage
+@testable import WebImageLoading
 
 /// A network that the test plugs in and out.
 final class ScriptedConnectivity: ConnectivityMonitor {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import WebImage
+@testable import WebImageLoading
 
 /// A loader that answers when the test says so, for orders of events that a real server does not produce on demand.
-final class ScriptedLoader: ImageLoader, HeaderReporting {
+final class ScriptedLoader: ImageLoader {
     /// The loads as the pipeline starts them.
     let loads: AsyncStream<ScriptedLoad>
     private let isCacheable: Bool

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 import WebImageTesting
 
@@ -41,7 +41,7 @@ import WebImageTesting
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory)),
             loaders: [loader])
-        configuration.now = { time.now }
+        configuration.environment.date = { time.now }
         let manager = WebImageManager(configuration: configuration)
 
         var servedCount = 0

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// Answers whose bytes are kept elsewhere than the images made of them, or in more than one form.
 @Suite(.timeLimit(.minutes(1))) struct OriginalCacheTests {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// Policies that show what is stored while the server is asked: `.refresh`, and `stale-while-revalidate` under `.http`.
 @Suite(.timeLimit(.minutes(1))) struct RefreshTests {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// The head of the server's response, wherever an image comes from.
 @Suite(.timeLimit(.minutes(1))) struct ResponseHeadTests {

@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCoding
 
 /// URLs that are not tried again for now.
 @Suite(.timeLimit(.minutes(1))) struct BlockListTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 @Suite(.timeLimit(.minutes(1))) struct CachePolicyTests {
     private let fixture: ManagerFixture

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageCoding
 
 @Suite(.timeLimit(.minutes(1))) struct FailureTests {
     private let fixture: ManagerFixture

@@ -3,6 +3,8 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageProcessing
+@testable import WebImageCaching
 
 /// The settings of a manager for all requests, and the decisions of its hooks.
 @Suite(.timeLimit(.minutes(1))) struct HookTests {

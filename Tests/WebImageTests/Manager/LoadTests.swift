@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 @Suite(.timeLimit(.minutes(1))) struct LoadTests {

@@ -1,8 +1,9 @@
 import Dispatch
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// The state of a manager and its operations.
 @Suite(.timeLimit(.minutes(1))) struct ManagerStateTests {

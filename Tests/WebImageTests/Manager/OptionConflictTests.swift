@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// Options that say opposite things: which goes first, as `WebImageOptions` has it. Those that give a priority or a
 /// policy are in OptionPropertyTests, those of the block list in BlockListTests, those of views in PictureOptionsTests.

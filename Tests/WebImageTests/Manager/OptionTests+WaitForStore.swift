@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 extension OptionTests {
@@ -18,7 +18,7 @@ extension OptionTests {
         // The disk is open, and busy with something else when the bytes come.
         await disk.flush()
         let (isBusy, gate) = (Countdown(), DispatchSemaphore(value: 0))
-        fixture.cache.whenWritten {
+        CacheAdapter.pipelineCache(fixture.cache).whenWritten {
             isBusy.signal()
             gate.wait()
         }

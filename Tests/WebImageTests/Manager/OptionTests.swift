@@ -1,8 +1,10 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 import WebImageTesting
+@testable import WebImageProcessing
+@testable import WebImageLoading
 
 /// Each option where it acts. Those that only give another property its value are in OptionPropertyTests, those of
 /// previews in PreviewTests, those of the block list in BlockListTests.

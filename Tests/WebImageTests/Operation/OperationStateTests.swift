@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// The states of a load, as a program follows them.
 @Suite(.timeLimit(.minutes(1))) struct OperationStateTests {

@@ -18,13 +18,13 @@ import WebImageTestSupport
 
     @Test func processedFramesHaveTheLimitsOfTheirSource() throws {
         let processed = try image.processed(by: [.flip(horizontally: true)])
-        #expect(processed.animation?.decodingLimits?.memoryByteCount == 99 << 20)
+        #expect((processed.animation as? any LimitedAnimation)?.limits?.memoryByteCount == 99 << 20)
     }
 
     @Test func preloadedFramesHaveTheLimitsOfTheirSource() throws {
         let preloaded = try image.preloadingFrames(cancellation: nil)
         #expect(preloaded.animation is PreloadedAnimation)
-        #expect(preloaded.animation?.decodingLimits?.memoryByteCount == 99 << 20)
+        #expect((preloaded.animation as? any LimitedAnimation)?.limits?.memoryByteCount == 99 << 20)
     }
 
     @Test func framesBeyondTheLimitOfTheirSourceAreNotPreloaded() throws {

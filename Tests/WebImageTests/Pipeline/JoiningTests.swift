@@ -4,6 +4,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageLoading
 
 /// Work that requests share, requests that stay separate, and events for late subscribers.
 @Suite(.timeLimit(.minutes(3))) struct JoiningTests {

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageCaching
 
 /// Variants that are stored as pixels on disk, and read without decoding.
 @Suite(.timeLimit(.minutes(1))) struct PixelTests {
@@ -150,7 +151,8 @@ import WebImageTestSupport
         }
         defer { for _ in 0..<DecodingQueue.shared.threadCount { end.signal() } }
         try await busy.wait()
-        fixture.cache.storePixels(try SolidPicture(1).image(), madeFrom: BytesMark(original), for: key)
+        CacheAdapter.pipelineCache(fixture.cache).storePixels(
+            try SolidPicture(1).image(), madeFrom: BytesMark(original), for: key)
         if isStoredAnew {
             await fixture.cache.store(
                 try SolidPicture(2).image(), data: try SolidPicture(2).png(), for: key, in: .disk)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
+@testable import WebImageProcessing
 
 /// Processors of a request: what is shared, what is kept, and what becomes of failures.
 @Suite(.timeLimit(.minutes(3))) struct ProcessingTests {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImage
+@testable import WebImageProcessing
 
 @Suite(.timeLimit(.minutes(3))) struct PlaceholderTests {
     private let fixture: ManagerFixture

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 @Suite(.timeLimit(.minutes(1))) struct PrefetchTests {

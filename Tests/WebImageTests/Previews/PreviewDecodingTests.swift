@@ -4,6 +4,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageLoading
 
 /// The decoding of previews, step by step. The test sets the time, and is told when an attempt has ended.
 @Suite(.timeLimit(.minutes(1))) struct PreviewDecodingTests {

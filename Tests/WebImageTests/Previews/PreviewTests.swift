@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageProcessing
 
 /// The previews of a file that is arriving.
 @Suite(.timeLimit(.minutes(1))) struct PreviewTests {

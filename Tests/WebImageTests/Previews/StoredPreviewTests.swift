@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageProcessing
 
 /// A stored image and one that arrives, both shown before the end.
 @Suite(.timeLimit(.minutes(1))) struct StoredPreviewTests {
@@ -154,10 +155,7 @@ import WebImageTestSupport
 
 /// The order of stored images and what arrives, event by event.
 @Suite(.timeLimit(.minutes(3))) struct PreviewOrderTests {
-    private final class Provenance: ImageProvenance {
-        let isSuperseded = false
-        let mayDependOnRequest = false
-    }
+    private final class Provenance: ImageProvenance { let marks = ProvenanceMarks() }
 
     private let provenance = Provenance()
     private let preview = Preview()

@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageProcessing
 
 /// Previews that are the thumbnail in a file's EXIF data.
 @Suite(.timeLimit(.minutes(1))) struct ThumbnailPreviewTests {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
 
 /// Images of requests with another method than GET, or with a body.

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageCoding
 
 /// Caches, loaders, codecs and keys that a request brings along.
 @Suite(.timeLimit(.minutes(1))) struct RequestPartsTests {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// Requests with a closure that returns bytes or an image.
 @Suite(.timeLimit(.minutes(1))) struct RequestProviderTests {

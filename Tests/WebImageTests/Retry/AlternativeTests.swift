@@ -3,6 +3,7 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCore
 
 /// Where else an image is looked for.
 @Suite(.timeLimit(.minutes(1))) struct AlternativeTests {

@@ -3,6 +3,8 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCore
+@testable import WebImageLoading
 
 /// Requests that take every answer are tried again all the same while the server is in trouble.
 @Suite(.timeLimit(.minutes(1))) struct AnyAnswerAttemptTests {
@@ -16,7 +18,7 @@ import WebImageTestSupport
         var names: [String] {
             events.withLock { $0 }.compactMap { event in
                 switch event {
-                case .report(let report): Self.name(report.content)
+                case .report(let report): Self.name(report)
                 case .response(let response): "response \(response.statusCode ?? 0)"
                 case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
                 case .refused: "refused"
@@ -27,7 +29,7 @@ import WebImageTestSupport
             }
         }
 
-        private static func name(_ report: LoaderReport.Content) -> String? {
+        private static func name(_ report: LoaderReport) -> String? {
             switch report {
             case .queued: "queued"
             case .started: "started"

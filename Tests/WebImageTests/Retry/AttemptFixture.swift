@@ -2,6 +2,7 @@ import FoundationEssentials
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCore
 
 /// A manager whose loads are answered, whose time passes, and whose network comes and goes as the test says; nothing is
 /// left to chance: waits are as long as they can be.
@@ -20,7 +21,6 @@ struct AttemptFixture {
             configuration.optionsProcessor = { [policy] in $0.retryPolicy = $0.retryPolicy ?? policy }
             configuration.environment.clock = clock
             configuration.environment.random = { 1 }
-            configuration.environment.date = { Date(timeIntervalSince1970: 784_111_777) }
             configuration.connectivity = network
         }
     }

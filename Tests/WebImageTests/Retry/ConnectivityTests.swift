@@ -3,6 +3,8 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCore
+@testable import WebImageLoading
 
 /// Loads that wait for a network.
 @Suite(.timeLimit(.minutes(1))) struct ConnectivityTests {

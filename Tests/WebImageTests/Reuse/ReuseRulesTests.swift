@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
+@testable import WebImage
 import WebImageTestSupport
+@testable import WebImageProcessing
 
 /// Another size answers where the very size might: by the server's word, and while it is the latest.
 @Suite(.timeLimit(.minutes(1))) struct ReuseRulesTests {

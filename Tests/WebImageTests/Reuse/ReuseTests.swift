@@ -3,6 +3,8 @@ import Testing
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageCoding
+@testable import WebImageProcessing
 
 /// The use of one size of an image for another.
 @Suite(.timeLimit(.minutes(1))) struct ReuseTests {

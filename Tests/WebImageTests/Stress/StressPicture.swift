@@ -1,5 +1,6 @@
 import FoundationEssentials
 import WebImage
+@testable import WebImageProcessing
 
 /// An image of one colour, which tells whose it is, which edition, and what was made of it.
 ///

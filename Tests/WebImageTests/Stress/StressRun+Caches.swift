@@ -42,7 +42,7 @@ extension StressRun {
             if entry.key.contains("frames=decoded") { request.options.insert(.preloadAllFrames) }
             return manager.cacheKey(for: request).description == entry.key
         }
-        let image = try CodecRegistry.shared.decode(data, options: DecodingOptions(damage: .refuse))
+        let image = try CodecRegistry.shared.decode(data, options: DecodingOptions(allowsDamage: false))
         guard let reading = StressReading(whole: image), reading.number == number, reading.marks == variant?.marks
         else { return violations.add("the disk has another picture under \(entry.key)") }
     }

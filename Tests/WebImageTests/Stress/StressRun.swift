@@ -3,6 +3,7 @@ import FoundationEssentials
 import WebImageTestSupport
 
 @testable import WebImage
+@testable import WebImageLoading
 
 /// Observed errors; the first few as text.
 final class StressViolations: Sendable {
@@ -67,7 +68,7 @@ final class StressRun: Sendable {
         // Some of the images have room, not all.
         cache = ImageCache(memory: MemoryCache(costLimit: 600_000), disk: DiskCache(in: directory))
         var configuration = WebImageManager.Configuration(cache: cache, loaders: [source.loader])
-        configuration.now = { [time] in time.now }
+        configuration.environment.date = { [time] in time.now }
         configuration.previewInterval = .zero
         // Some bodies go through files.
         configuration.bodyStorage = BodyStorage(memoryByteLimit: 150, temporaryDirectory: directory.url("bodies"))

@@ -29,7 +29,9 @@ import WebImageGTK
         do {
             return GalleryApplication(arguments: try GalleryArguments(parsing: arguments)).run()
         } catch {
-            complain("\(error.reason)\nTry '\(GalleryArguments.programName) --help'.")
+            complain(
+                error.reason + "\n"
+                    + localized("Try '{command}'.", ["command": "\(GalleryArguments.programName) --help"]))
             return 2
         }
     }
@@ -47,7 +49,7 @@ import WebImageGTK
     func run() -> Int32 {
         RendererChoice().apply()
         guard gtk_init_check() != 0 else {
-            complain("no display; set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run")
+            complain(localized("no display; set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run"))
             return 1
         }
         MainLoop.install()
@@ -63,13 +65,14 @@ import WebImageGTK
     private func activate(_ application: ObjectPointer) {
         let session = GallerySession(cacheDirectory: arguments.cacheDirectory, settings: settings)
         MainLoop.observe(application.address, managers: [session.manager])
-        if let scheme = arguments.colorScheme {
-            adw_style_manager_set_color_scheme(adw_style_manager_get_default(), scheme.value)
-        }
+        show(arguments.colorScheme ?? settings.values.colorScheme)
+        settings.observe(\.colorScheme) { [weak self] in self?.show($0) }
         let window = GalleryWindow(application: application, session: session, size: arguments.windowSize)
         self.window = window
+        // The files are read while GTK makes the window.
+        window.open(
+            arguments.locations(orLast: settings.values), list: arguments.list, viewsImage: arguments.page == nil)
         window.present()
-        window.open(arguments.locations, list: arguments.list, viewsImage: arguments.page == nil)
         if let page = arguments.page { window.show(page) }
         if let index = arguments.viewedIndex { window.view(index) }
         guard let path = arguments.screenshotPath else { return }
@@ -81,5 +84,15 @@ import WebImageGTK
                 g_application_quit(application.as(GApplication.self))
             }
         }
+    }
+
+    private func show(_ scheme: ColorSchemeChoice) {
+        let value =
+            switch scheme {
+            case .system: ADW_COLOR_SCHEME_DEFAULT
+            case .light: ADW_COLOR_SCHEME_FORCE_LIGHT
+            case .dark: ADW_COLOR_SCHEME_FORCE_DARK
+            }
+        adw_style_manager_set_color_scheme(adw_style_manager_get_default(), value)
     }
 }

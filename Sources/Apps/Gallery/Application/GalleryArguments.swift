@@ -1,4 +1,3 @@
-import CWebImageAdwaita
 import CommandReference
 import FoundationEssentials
 import ProgramSupport
@@ -23,12 +22,14 @@ struct GalleryArguments {
     /// The image to open in the viewer, counted from 0.
     var viewedIndex: Int?
     /// Light or dark; `nil` for the desktop's choice.
-    var colorScheme: ColorScheme?
+    var colorScheme: ColorSchemeChoice?
 
-    enum ColorScheme: String {
-        case light, dark
-
-        var value: AdwColorScheme { self == .light ? ADW_COLOR_SCHEME_FORCE_LIGHT : ADW_COLOR_SCHEME_FORCE_DARK }
+    /// What to open: the locations, or without any the folder opened last, if the settings say so and it is there.
+    func locations(orLast settings: GallerySettings.Values) -> [String] {
+        guard locations.isEmpty, list == nil, page == nil, settings.opensLastFolder, !settings.lastFolder.isEmpty,
+            let folder = LocationReader.path(of: settings.lastFolder), FileStamp(path: folder) != nil
+        else { return locations }
+        return [settings.lastFolder]
     }
 
     /// The reason why arguments are invalid.
@@ -49,7 +50,7 @@ struct GalleryArguments {
         do throws(CommandArguments.Failure) {
             given = try CommandArguments(Array(arguments.dropFirst()), for: Self.syntax(of: Self.programName))
         } catch {
-            throw Refusal(reason: error.reason)
+            throw Refusal(reason: texts.string(for: error.reason))
         }
         locations = given.operands.map(\.description)
         try apply(given)
@@ -58,31 +59,33 @@ struct GalleryArguments {
     private mutating func apply(_ given: CommandArguments) throws(Refusal) {
         if let path = given.text(of: "list") {
             do { list = try LocationList(path: SystemString(path)) } catch {
-                throw Refusal(reason: "the list cannot be read: \(error.userDescription)")
+                throw Refusal(reason: localized("the list cannot be read: {error}", ["error": error.userDescription]))
             }
         }
         if let name = given.text(of: "page") {
             guard let page = GalleryWindow.Page.all.first(where: { $0.name == name }) else {
-                throw Refusal(reason: "--page takes \(Self.pageNames)")
+                throw Refusal(reason: localized("--page takes {names}", ["names": Self.pageNames]))
             }
             self.page = page
         }
         if let number = given.text(of: "view") {
-            guard let number = Int(number), number > 0 else { throw Refusal(reason: "--view takes a number from 1") }
+            guard let number = Int(number), number > 0 else {
+                throw Refusal(reason: localized("--view takes a number from 1"))
+            }
             viewedIndex = number - 1
         }
         if let name = given.text(of: "scheme") {
-            guard let scheme = ColorScheme(rawValue: name) else {
-                throw Refusal(reason: "--scheme takes light or dark")
+            guard let scheme = ColorSchemeChoice(rawValue: name), scheme != .system else {
+                throw Refusal(reason: localized("--scheme takes light or dark"))
             }
             colorScheme = scheme
         }
         cacheDirectory = given.text(of: "cache-dir").map { URL(filePath: $0) }
         screenshotPath = given.text(of: "screenshot")
         reportPath = given.text(of: "report")
-        if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
+        if reportPath != nil, screenshotPath == nil { throw Refusal(reason: localized("--report needs --screenshot")) }
         if reportPath != nil, page ?? .photos != .photos || viewedIndex != nil {
-            throw Refusal(reason: "--report is for the page photos")
+            throw Refusal(reason: localized("--report is for the page photos"))
         }
         if let size = given.text(of: "size") { windowSize = try Self.size(size) }
     }
@@ -90,7 +93,8 @@ struct GalleryArguments {
     private static func size(_ text: String) throws(Refusal) -> PixelSize {
         let sides = text.split(separator: "x").compactMap { Int($0) }
         guard sides.count == 2, sides.allSatisfy({ (100...10_000).contains($0) }) else {
-            throw Refusal(reason: "--size takes WIDTHxHEIGHT, each from 100 to 10000, not '\(text)'")
+            throw Refusal(
+                reason: localized("--size takes WIDTHxHEIGHT, each from 100 to 10000, not '{text}'", ["text": text]))
         }
         return PixelSize(width: sides[0], height: sides[1])
     }

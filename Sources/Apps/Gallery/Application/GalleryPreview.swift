@@ -18,8 +18,8 @@ import WebImageGTK
         }
         gallery = GalleryWindow(
             application: ObjectPointer(application), session: session, size: PixelSize(width: 1280, height: 900))
-        gallery.present()
         gallery.open([folder])
+        gallery.present()
     }
 
     /// The window.

@@ -31,9 +31,11 @@ struct LocationReader: Sendable {
 
         var description: String {
             switch self {
-            case .invalid(let text): "“\(text)” is neither a path nor a URL. A URL begins with https://."
+            case .invalid(let text):
+                localized("“{text}” is neither a path nor a URL. A URL begins with https://.", ["text": text])
             case .unreadable(let path, let number): "\(path): \(String(cString: strerror(number)))"
-            case .noImages(let location): "\(location) has no images that can be shown."
+            case .noImages(let location):
+                localized("{location} has no images that can be shown.", ["location": location])
             case .load(let error): error.userDescription
             }
         }

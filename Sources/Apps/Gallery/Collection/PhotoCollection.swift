@@ -28,8 +28,13 @@ import WebImageGTK
         let size: PixelSize
     }
 
-    /// The URLs, in order.
+    /// All that are open, in order.
+    private(set) var all: [URL] = []
+    /// Those that are shown, in order: all of them, unless there is a filter.
     private(set) var urls: [URL] = [] { didSet { knownSections = nil } }
+    private var isShown: (@MainActor (URL) -> Bool)?
+    /// The ratios of images that the filter leaves out.
+    private var hiddenRatios: [URL: Float] = [:]
     /// Width divided by height, for each image.
     private(set) var aspectRatios: [Float] = []
     private var knownShapes = RangeSet<Int>()
@@ -44,17 +49,20 @@ import WebImageGTK
     /// The ratio of an image until its own is known: that of most cameras.
     static let usualAspectRatio: Float = 3 / 2
 
+    /// How many are shown.
     var count: Int { urls.count }
+    /// Whether none is shown.
     var isEmpty: Bool { urls.isEmpty }
 
     func observe(_ body: @escaping @MainActor (Change) -> Void) { observers.append(body) }
 
     /// Replaces all images.
     func replace(with newURLs: [URL]) {
-        urls = newURLs
-        aspectRatios = Array(repeating: Self.usualAspectRatio, count: newURLs.count)
+        all = newURLs
+        urls = shown(newURLs)
+        aspectRatios = Array(repeating: Self.usualAspectRatio, count: urls.count)
         knownShapes = RangeSet()
-        urlSet = nil
+        (urlSet, hiddenRatios) = (nil, [:])
         dates = [:]
         notify(.replaced)
     }
@@ -62,26 +70,51 @@ import WebImageGTK
     /// Shows the same images in another order, without some of them, or with others in between. What is known about their
     /// shapes stays.
     func rearrange(to newURLs: [URL]) {
-        guard newURLs != urls else { return }
+        guard newURLs != all else { return }
+        all = newURLs
+        urlSet = nil
+        // Images with other marks or another name may be shown no longer.
+        show(shown(newURLs))
+    }
+
+    /// Shows only some of the images, of those that are added later, too; all of them for `nil`.
+    func filter(_ isShown: (@MainActor (URL) -> Bool)?) {
+        guard isShown != nil || self.isShown != nil else { return }
+        self.isShown = isShown
+        let new = shown(all)
+        if new != urls { show(new) }
+    }
+
+    private func shown(_ urls: [URL]) -> [URL] { isShown.map { urls.filter($0) } ?? urls }
+
+    private func show(_ newURLs: [URL]) {
         let places = Dictionary(zip(urls, urls.indices), uniquingKeysWith: { first, _ in first })
         let former = newURLs.map { places[$0] }
         let (ratios, known) = (aspectRatios, knownShapes)
+        if isShown != nil {
+            for index in urls.indices where known.contains(index) { hiddenRatios[urls[index]] = ratios[index] }
+        }
         urls = newURLs
-        aspectRatios = former.map { place in place.map { ratios[$0] } ?? Self.usualAspectRatio }
+        aspectRatios = zip(newURLs, former).map { url, place in
+            place.map { ratios[$0] } ?? hiddenRatios[url] ?? Self.usualAspectRatio
+        }
         knownShapes = RangeSet()
-        for (index, place) in former.enumerated() where place.map(known.contains) == true {
+        for (index, place) in former.enumerated()
+        where place.map(known.contains) ?? (hiddenRatios[newURLs[index]] != nil) {
             knownShapes.insert(contentsOf: index..<index + 1)
         }
-        urlSet = nil
+        if isShown == nil { hiddenRatios = [:] }
         notify(.rearranged(formerPlaces: former))
     }
 
     /// Adds images at the end.
     func append(_ newURLs: [URL]) {
         guard !newURLs.isEmpty else { return }
-        urls += newURLs
+        all += newURLs
         urlSet?.formUnion(newURLs)
-        aspectRatios += Array(repeating: Self.usualAspectRatio, count: newURLs.count)
+        let shown = shown(newURLs)
+        urls += shown
+        aspectRatios += Array(repeating: Self.usualAspectRatio, count: shown.count)
         notify(.appended)
     }
 
@@ -115,11 +148,13 @@ import WebImageGTK
         for index in urls.indices where changed.contains(urls[index]) {
             knownShapes.remove(contentsOf: index..<index + 1)
         }
+        for url in changed { hiddenRatios[url] = nil }
         notify(.content(changed))
     }
 
+    /// Whether an image is open, also one that the filter leaves out.
     func contains(_ url: URL) -> Bool {
-        let set = urlSet ?? Set(urls)
+        let set = urlSet ?? Set(all)
         urlSet = set
         return set.contains(url)
     }

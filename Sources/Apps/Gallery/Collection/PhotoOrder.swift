@@ -8,10 +8,20 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
 
     var title: String {
         switch self {
-        case .name: "Name"
-        case .dateTaken: "Date taken"
-        case .dateModified: "Date modified"
-        case .size: "Size of the file"
+        case .name: localized("Name")
+        case .dateTaken: localized("Date taken")
+        case .dateModified: localized("Date modified")
+        case .size: localized("Size of the file")
+        }
+    }
+
+    /// For menus.
+    var command: String {
+        switch self {
+        case .name: localized("Sort by name")
+        case .dateTaken: localized("Sort by date taken")
+        case .dateModified: localized("Sort by date modified")
+        case .size: localized("Sort by size of the file")
         }
     }
 
@@ -26,24 +36,31 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     /// else the newest and the largest first. Images of servers, of which nothing is known, keep their order at the end. Reads the
     /// files, so it blocks the thread.
     ///
-    /// - Parameter codecs: what reads EXIF.
-    func arranged(_ urls: [URL], _ cancellation: Cancellation, codecs: CodecRegistry = .shared) -> Arrangement {
+    /// - Parameters:
+    ///   - isReversed: whether the last come first. Images of servers stay at the end.
+    ///   - codecs: what reads EXIF.
+    func arranged(
+        _ urls: [URL], isReversed: Bool = false, _ cancellation: Cancellation, codecs: CodecRegistry = .shared
+    ) -> Arrangement {
         switch self {
         case .name:
-            arranged(urls, cancellation, by: Self.nameKey) {
+            arranged(urls, isReversed, cancellation, by: Self.nameKey) {
                 $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) }
             }
         case .dateTaken:
-            arranged(urls, cancellation, by: { Self.dateTaken($0, cancellation, codecs) }, date: { $0 }) { $0 > $1 }
-        case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, date: Self.localTime) { $0 > $1 }
-        case .size: arranged(urls, cancellation, by: LocalFile.byteCount) { $0 > $1 }
+            arranged(urls, isReversed, cancellation, by: { Self.dateTaken($0, cancellation, codecs) }, date: { $0 }) {
+                $0 > $1
+            }
+        case .dateModified:
+            arranged(urls, isReversed, cancellation, by: LocalFile.modified, date: Self.localTime) { $0 > $1 }
+        case .size: arranged(urls, isReversed, cancellation, by: LocalFile.byteCount) { $0 > $1 }
         }
     }
 
     /// - Parameter date: returns the date of a key, as text.
     private func arranged<Key>(
-        _ urls: [URL], _ cancellation: Cancellation, by key: (URL) -> Key?, date: (Key) -> String? = { _ in nil },
-        _ precedes: (Key, Key) -> Bool
+        _ urls: [URL], _ isReversed: Bool, _ cancellation: Cancellation, by key: (URL) -> Key?,
+        date: (Key) -> String? = { _ in nil }, _ precedes: (Key, Key) -> Bool
     ) -> Arrangement {
         var keyed: [(key: Key, url: URL)] = []
         var others: [URL] = []
@@ -51,7 +68,8 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
             guard !cancellation.isCancelled else { return Arrangement(urls: urls) }
             if url.isFileURL, let key = key(url) { keyed.append((key, url)) } else { others.append(url) }
         }
-        var result = Arrangement(urls: keyed.sorted { precedes($0.key, $1.key) }.map(\.url) + others)
+        let sorted = keyed.sorted { isReversed ? precedes($1.key, $0.key) : precedes($0.key, $1.key) }
+        var result = Arrangement(urls: sorted.map(\.url) + others)
         for (key, url) in keyed { if let date = date(key) { result.dates[url] = date } }
         return result
     }
@@ -73,7 +91,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     }
 
     /// `YYYY:MM:DD HH:MM:SS`.
-    private static func localTime(_ date: Date) -> String? {
+    static func localTime(_ date: Date) -> String? {
         var (seconds, time) = (time_t(date.timeIntervalSince1970.rounded(.down)), tm())
         guard localtime_r(&seconds, &time) != nil else { return nil }
         var text = [CChar](repeating: 0, count: 32)

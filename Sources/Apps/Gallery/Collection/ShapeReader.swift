@@ -15,8 +15,9 @@ import WebImageGTK
     private static let queue = DispatchQueue(label: "gallery-shapes", qos: .utility)
     /// How many sizes are applied at once.
     private nonisolated static let groupSize = 256
-    /// The part of a file that is read: the size is usually in its first few hundred bytes.
-    private nonisolated static let byteLimit = 64 << 10
+    /// The parts of a file that are read, the second one if the first is not enough: the size is usually in its first few hundred bytes,
+    /// but behind the thumbnail of a camera.
+    private nonisolated static let byteCounts = [4 << 10, 64 << 10]
 
     private let readSize: @Sendable (URL) -> PixelSize?
 
@@ -63,6 +64,11 @@ import WebImageGTK
     }
 
     private nonisolated static func size(of url: URL) -> PixelSize? {
-        LocalFile.prefix(url, byteCount: byteLimit).flatMap { try? CodecRegistry.shared.probe($0) }?.size
+        for byteCount in byteCounts {
+            guard let data = LocalFile.prefix(url, byteCount: byteCount) else { return nil }
+            if let info = try? CodecRegistry.shared.probe(data) { return info.size }
+            if data.count < byteCount { return nil }
+        }
+        return nil
     }
 }

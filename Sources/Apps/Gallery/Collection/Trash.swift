@@ -36,7 +36,7 @@ struct Trash: Sendable {
         let paths: Set<SystemString> = [path, Self.resolved(path)]
         let found = folders(for: Self.resolved(path)).flatMap { entries(of: paths, in: $0) }
         guard let entry = found.max(by: { $0.date < $1.date }) else {
-            throw Failure(description: "\(file.displayName) is no longer in the trash.")
+            throw Failure(description: localized("{file} is no longer in the trash.", ["file": file.displayName]))
         }
         // Another file may have been made there since, which stays.
         if let failure = FileMove()(entry.content, to: path) {

@@ -10,7 +10,7 @@ extension GallerySession {
     /// - Parameter quarters: the quarter turns, clockwise.
     func rotateFiles(_ urls: [URL], by quarters: Int) {
         let files = urls.filter(\.isFileURL)
-        guard !files.isEmpty else { return showToast("Only files can be rotated. Save a copy instead.") }
+        guard !files.isEmpty else { return showToast(localized("Only files can be rotated. Save a copy instead.")) }
         fileChanges.run(files) { await self.rotate(files, by: quarters) }
     }
 
@@ -19,7 +19,7 @@ extension GallerySession {
         do throws(SystemError) {
             formerFiles = try await DispatchQueue.files.run { _ throws(SystemError) in try FormerFiles() }
         } catch {
-            return showToast("No space for Undo: \(error)")
+            return showToast(localized("No space for Undo: {error}", ["error": error]))
         }
         var (changes, failures): ([FileChange], [String]) = ([], [])
         for file in files {
@@ -38,7 +38,9 @@ extension GallerySession {
         guard let first = changes.first else { return }
         var left = changes
         showToast(
-            changes.count == 1 ? "\(first.file.displayName) is rotated" : "\(changes.count) files are rotated",
+            counted(
+                "{file} is rotated", "{count} files are rotated", count: changes.count, ["file": first.file.displayName]
+            ),
             of: changes.map(\.file), keeping: changes.reduce(0) { $0 + $1.former.count }
         ) { [weak self] in
             guard let self else { return nil }
@@ -100,7 +102,7 @@ private struct FileChange: Sendable {
         let rotated = try PhotoRotation.rotated(former, by: quarters)
         let range: Range<Int>
         do throws(SystemError) { range = try formerFiles.add(former) } catch {
-            throw .init(description: "No space for Undo: \(error)")
+            throw .init(description: localized("No space for Undo: {error}", ["error": error]))
         }
         return FileChange(
             file: file, formerFiles: formerFiles, former: range, original: place.stamp,
@@ -118,7 +120,7 @@ private struct FileChange: Sendable {
             throw .init(description: error.description)
         }
         guard place.stamp == expected else {
-            throw .init(description: "The file has changed since. Rotate it back instead.", isFinal: true)
+            throw .init(description: localized("The file has changed since. Rotate it back instead."), isFinal: true)
         }
         let content: Data
         do throws(SystemError) { content = try formerFiles.content(at: former) } catch {

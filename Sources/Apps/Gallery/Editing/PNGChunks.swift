@@ -30,7 +30,7 @@ struct PNGChunks {
             switch chunk.name {
             case "IEND":
                 guard file[offset...].allSatisfy({ $0 == 0 }) else {
-                    throw .loses("what follows the image in the file")
+                    throw .loses(localized("what follows the image in the file"))
                 }
                 return
             case "IDAT": isBehindPixels = true
@@ -42,7 +42,7 @@ struct PNGChunks {
             case "sRGB": isSRGB = true
             case "gAMA", "cHRM", "cICP":
                 guard chunk.name != "cICP" && isSRGB || chunk.describesSRGB else {
-                    throw .init(description: "Its colors would lose precision. Save a copy instead.")
+                    throw .init(description: localized("Its colors would lose precision. Save a copy instead."))
                 }
             case "iTXt" where hasXMP && chunk.content.starts(with: Array("XML:com.adobe.xmp\0".utf8)): break
             default:
@@ -50,7 +50,7 @@ struct PNGChunks {
                 if isBehindPixels { trailing += kept } else { leading += kept }
             }
         }
-        throw .init(description: "The file is damaged.")
+        throw .init(description: localized("The file is damaged."))
     }
 
     /// Returns a file of the encoder with the chunks.
@@ -95,7 +95,7 @@ struct PNGChunk {
             // Its fourth letter tells whether it holds for other pixels; its first one, whether decoders must know it.
             let letters = Array(name.utf8)
             guard letters.count == 4, letters[3] & 0x20 != 0, letters[0] & 0x20 != 0 else {
-                throw .loses("its PNG chunk “\(name)”")
+                throw .loses(localized("its PNG chunk “{name}”", ["name": name]))
             }
         }
         return result
@@ -132,6 +132,6 @@ struct PNGChunk {
 
 extension PhotoRotation.Refusal {
     fileprivate static func loses(_ part: String) -> Self {
-        Self(description: "The rotated file would lose \(part). Save a copy instead.")
+        Self(description: localized("The rotated file would lose {part}. Save a copy instead.", ["part": part]))
     }
 }

@@ -44,7 +44,7 @@ enum PhotoRotation {
             if let file = result, !shows(turn.orientation, file) { result = nil }
         }
         guard let result else {
-            throw Refusal(description: failure ?? "It cannot be rotated without loss. Save a copy instead.")
+            throw Refusal(description: failure ?? localized("It cannot be rotated without loss. Save a copy instead."))
         }
         return result
     }
@@ -74,7 +74,7 @@ enum PhotoRotation {
             let message = withUnsafeBytes(of: &result.message) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            failure = "The file is damaged, or of a rare kind: \(message)"
+            failure = localized("The file is damaged, or of a rare kind: {message}", ["message": message])
             return nil
         }
     }
@@ -86,13 +86,15 @@ enum PhotoRotation {
     ) throws(Refusal) -> Data {
         let isLosslessWebP = info.format == .webp && file.dropFirst(12).starts(with: Array("VP8L".utf8))
         guard info.format == .png || info.format == .bmp || isLosslessWebP else {
-            throw Refusal(description: "\(info.format.title) cannot be rotated without loss. Save a copy instead.")
+            throw Refusal(
+                description: localized(
+                    "{format} cannot be rotated without loss. Save a copy instead.", ["format": info.format.title]))
         }
         guard info.frameCount == 1 else {
-            throw Refusal(description: "Animations cannot be rotated. Save a copy of a frame instead.")
+            throw Refusal(description: localized("Animations cannot be rotated. Save a copy of a frame instead."))
         }
         guard info.bitDepth <= 8, !info.hasColorProfile, !info.isHDR else {
-            throw Refusal(description: "Its colors would lose precision. Save a copy instead.")
+            throw Refusal(description: localized("Its colors would lose precision. Save a copy instead."))
         }
         let image, copy: Image
         var result: Data
@@ -115,7 +117,7 @@ enum PhotoRotation {
         } catch { throw Refusal(description: error.userDescription) }
         // Colors of transparent pixels are rounded.
         guard image.pixels.isOpaque, image.pixels.hasSamePixels(as: copy.pixels) else {
-            throw Refusal(description: "Some of its pixels would change. Save a copy instead.")
+            throw Refusal(description: localized("Some of its pixels would change. Save a copy instead."))
         }
         return result
     }

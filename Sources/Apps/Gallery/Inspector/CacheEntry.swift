@@ -29,26 +29,33 @@ struct CacheEntry: Sendable {
     var response: CachedResponse? { original?.response }
 
     func group(now: Date) -> FactGroup {
-        var facts = [Fact("In memory", memoryCost.map { "\(Amount.bytes($0)) (pixels)" } ?? "No")]
+        var facts = [
+            Fact(
+                localized("In memory"),
+                memoryCost.map { localized("{size} (pixels)", ["size": Amount.bytes($0)]) } ?? localized("No"))
+        ]
         guard let original else {
-            facts.append(Fact("On disk", diskPath == nil ? "There is no disk cache" : "No"))
-            return FactGroup(title: "Cache entry", facts: facts + keyFacts)
+            facts.append(
+                Fact(localized("On disk"), diskPath == nil ? localized("There is no disk cache") : localized("No")))
+            return FactGroup(title: localized("Cache entry"), facts: facts + keyFacts)
         }
-        facts.append(Fact("On disk", "\(Amount.bytes(original.byteCount)) (original file)"))
-        if let pixelByteCount { facts.append(Fact("Pixels on disk", Amount.bytes(pixelByteCount))) }
-        facts.append(Fact("Stored", DateText.text(original.created, now: now)))
+        facts.append(
+            Fact(localized("On disk"), localized("{size} (original file)", ["size": Amount.bytes(original.byteCount)])))
+        if let pixelByteCount { facts.append(Fact(localized("Pixels on disk"), Amount.bytes(pixelByteCount))) }
+        facts.append(Fact(localized("Stored"), DateText.text(original.created, now: now)))
         if original.modified.timeIntervalSince(original.created) > 1 {
-            facts.append(Fact("Confirmed", DateText.text(original.modified, now: now)))
+            facts.append(Fact(localized("Confirmed"), DateText.text(original.modified, now: now)))
         }
-        facts.append(Fact("Last used", DateText.text(original.lastAccess, now: now)))
-        facts.append(Fact("Expires", original.expires.map { DateText.text($0, now: now) } ?? "No date"))
+        facts.append(Fact(localized("Last used"), DateText.text(original.lastAccess, now: now)))
+        facts.append(
+            Fact(localized("Expires"), original.expires.map { DateText.text($0, now: now) } ?? localized("No date")))
         if let response { facts += Self.facts(of: response, now: now) }
-        return FactGroup(title: "Cache entry", facts: facts + keyFacts)
+        return FactGroup(title: localized("Cache entry"), facts: facts + keyFacts)
     }
 
     private var keyFacts: [Fact] {
-        [Fact("Key", URL(string: key.source)?.displayText ?? key.source)]
-            + (key.variant.map { [Fact("Variant", $0)] } ?? [])
+        [Fact(localized("Key"), URL(string: key.source)?.displayText ?? key.source)]
+            + (key.variant.map { [Fact(localized("Variant"), $0)] } ?? [])
     }
 
     /// Returns how long HTTP allows the use of a stored response, and how it is revalidated.
@@ -56,34 +63,40 @@ struct CacheEntry: Sendable {
         let (source, rest) = (response.lifetimeSource, response.freshUntil.timeIntervalSince(now))
         var text: String
         if response.isInvalidated {
-            text = "It may have changed, so it is revalidated before its next use"
+            text = localized("It may have changed, so it is revalidated before its next use")
         } else if !response.isReusable {
-            text = "HTTP does not allow its reuse"
+            text = localized("HTTP does not allow its reuse")
         } else if response.isFresh(at: now) {
-            text = "Fresh for another \(Amount.longDuration(rest)) (\(source.words))"
+            text = localized(
+                "Fresh for another {time} ({source})", ["time": Amount.longDuration(rest), "source": source.words])
         } else if source == .none {
-            text = "The server sets no lifetime"
+            text = localized("The server sets no lifetime")
         } else {
-            text = "Stale for \(Amount.longDuration(-rest)) (\(source.words))"
+            text = localized(
+                "Stale for {time} ({source})", ["time": Amount.longDuration(-rest), "source": source.words])
         }
-        var facts = [Fact("Freshness", text)]
+        var facts = [Fact(localized("Freshness"), text)]
         var validators = response.entityTag.map { ["ETag \($0)"] } ?? []
-        if let date = response.lastModified { validators.append("last modified \(DateText.text(date))") }
+        if let date = response.lastModified {
+            validators.append(localized("last modified {date}", ["date": DateText.text(date)]))
+        }
         facts.append(
             Fact(
-                "Validators",
-                validators.isEmpty ? "None; the whole file is loaded again" : validators.joined(separator: ", ")))
+                localized("Validators"),
+                validators.isEmpty
+                    ? localized("None; the whole file is loaded again") : validators.joined(separator: ", ")))
         let varying = response.varyingFieldNames
-        if !varying.isEmpty { facts.append(Fact("Varies by", varying.joined(separator: ", "))) }
-        if let url = response.finalURL { facts.append(Fact("Redirected to", url)) }
+        if !varying.isEmpty { facts.append(Fact(localized("Varies by"), varying.joined(separator: ", "))) }
+        if let url = response.finalURL { facts.append(Fact(localized("Redirected to"), url)) }
         return facts
     }
 
     /// The head of the stored response; `nil` for bytes without one.
     var headers: FactGroup? {
         guard let response else { return nil }
-        var group = LoadFacts.headers("Stored response", response.headers)
-        group.description = "Status \(response.statusCode), \(group.description)"
+        var group = LoadFacts.headers(localized("Stored response"), response.headers)
+        group.description = localized(
+            "Status {status}, {description}", ["status": response.statusCode, "description": group.description])
         return group
     }
 }
@@ -93,9 +106,9 @@ extension CachedResponse.LifetimeSource {
         switch self {
         case .maxAge: "max-age"
         case .expires: "Expires"
-        case .heuristic: "a tenth of its age when it was received"
-        case .redirect: "the lifetime of a redirect"
-        case .none: "no lifetime"
+        case .heuristic: localized("a tenth of its age when it was received")
+        case .redirect: localized("the lifetime of a redirect")
+        case .none: localized("no lifetime")
         }
     }
 }

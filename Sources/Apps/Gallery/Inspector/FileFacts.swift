@@ -7,13 +7,15 @@ enum FileFacts {
     static func groups(of data: Data, codecs: CodecRegistry = .shared) -> [FactGroup] {
         let properties: ImageProperties
         do throws(WebImageError) { properties = try codecs.properties(of: data, limits: .ownFiles) } catch {
-            let fact = Fact("Format", error.errorDescription ?? error.description)
-            return [FactGroup(title: "File", facts: [fact, Fact("Size", Amount.bytes(data.count))])]
+            let fact = Fact(localized("Format"), error.sentence(in: texts))
+            return [
+                FactGroup(title: localized("File"), facts: [fact, Fact(localized("Size"), Amount.bytes(data.count))])
+            ]
         }
         let info = properties.info
         var groups = [
             FactGroup(
-                title: "File",
+                title: localized("File"),
                 facts: file(info, try? codecs.colorProfile(of: data, limits: .ownFiles), byteCount: data.count))
         ]
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
@@ -28,78 +30,101 @@ enum FileFacts {
         // A header may tell any size, and its product may exceed an Int.
         let (size, pixelCount) = (info.size, Double(info.size.width) * Double(info.size.height))
         var facts = [
-            Fact("Format", "\(info.format.title) (\(info.format.mimeType))"),
-            Fact("Pixels", "\(size.width) × \(size.height), \(Amount.decimal(pixelCount / 1e6)) megapixels"),
-            Fact("Bytes", Amount.bytes(byteCount)),
+            Fact(localized("Format"), "\(info.format.title) (\(info.format.mimeType))"),
+            Fact(
+                localized("Pixels"),
+                localized(
+                    "{width} × {height}, {amount} megapixels",
+                    ["width": size.width, "height": size.height, "amount": Amount.decimal(pixelCount / 1e6)])),
+            Fact(localized("Bytes"), Amount.bytes(byteCount)),
         ]
         if pixelCount > 0 {
             let bits = Double(byteCount) * 8 / (pixelCount * Double(max(1, info.frameCount)))
-            facts.append(Fact("Bits per pixel", Amount.decimal(bits)))
+            facts.append(Fact(localized("Bits per pixel"), Amount.decimal(bits)))
         }
-        facts.append(Fact("Depth", "\(info.bitDepth) bits per channel\(info.hasAlpha ? ", with alpha" : "")"))
-        facts.append(Fact("Color profile", profileText(info, profile)))
+        let depth = ["bits": info.bitDepth]
+        facts.append(
+            Fact(
+                localized("Depth"),
+                info.hasAlpha
+                    ? localized("{bits} bits per channel, with alpha", depth)
+                    : localized("{bits} bits per channel", depth)))
+        facts.append(Fact(localized("Color profile"), profileText(info, profile)))
         facts.append(Fact("HDR", hdr(info)))
-        if info.orientation != .up { facts.append(Fact("Orientation", info.orientation.words)) }
-        if info.pageCount > 1 { facts.append(Fact("Images", "\(info.pageCount), the largest is shown")) }
+        if info.orientation != .up { facts.append(Fact(localized("Orientation"), info.orientation.words)) }
+        if info.pageCount > 1 {
+            facts.append(
+                Fact(localized("Images"), localized("{count}, the largest is shown", ["count": info.pageCount])))
+        }
         return facts
     }
 
     /// The name and the space of the profile.
     private static func profileText(_ info: ImageInfo, _ profile: ColorProfile?) -> String {
-        guard info.hasColorProfile else { return "None; sRGB is assumed" }
-        return (info.colorProfileName ?? "Unnamed") + (profile.map { " (\($0.model.name))" } ?? "")
+        guard info.hasColorProfile else { return localized("None; sRGB is assumed") }
+        return (info.colorProfileName ?? localized("Unnamed")) + (profile.map { " (\($0.model.name))" } ?? "")
     }
 
     private static func hdr(_ info: ImageInfo) -> String {
         switch (info.isHDR, info.hasGainMap) {
-        case (true, _): "PQ or HLG, mapped to standard range"
-        case (false, true): "Gain map; the base image is shown"
-        case (false, false): "No"
+        case (true, _): localized("PQ or HLG, mapped to standard range")
+        case (false, true): localized("Gain map; the base image is shown")
+        case (false, false): localized("No")
         }
     }
 
     private static func animation(_ info: ImageInfo) -> FactGroup {
         let duration = info.duration / .seconds(1)
-        var facts = [Fact("Frames", "\(info.frameCount)")]
+        var facts = [Fact(localized("Frames"), "\(info.frameCount)")]
         if let loopCount = info.loopCount {
-            facts.append(Fact("Plays", loopCount == 0 ? "Forever" : Amount.counted(loopCount, "time", "times")))
+            facts.append(
+                Fact(
+                    localized("Plays"),
+                    loopCount == 0 ? localized("Forever") : counted("{count} time", "{count} times", count: loopCount)))
         }
         if duration > 0 {
-            facts.append(Fact("Duration", Amount.duration(duration)))
-            facts.append(Fact("Frames per second", Amount.decimal(Double(info.frameCount) / duration)))
+            facts.append(Fact(localized("Duration"), Amount.duration(duration)))
+            facts.append(Fact(localized("Frames per second"), Amount.decimal(Double(info.frameCount) / duration)))
         }
-        return FactGroup(title: "Animation", facts: facts)
+        return FactGroup(title: localized("Animation"), facts: facts)
     }
 
     /// `nil` without any fact.
     private static func photograph(_ exif: EXIFFields) -> FactGroup? {
         var facts: [Fact] = []
         func add(_ title: String, _ value: String?) { if let value { facts.append(Fact(title, value)) } }
-        add("Camera", exif.camera)
-        add("Lens", exif.lens)
-        add("Exposure", exposure(exif))
+        add(localized("Camera"), exif.camera)
+        add(localized("Lens"), exif.lens)
+        add(localized("Exposure"), exposure(exif))
         add(
-            "Focal length",
+            localized("Focal length"),
             exif.focalLengthInMillimeters.map { length in
-                "\(Amount.decimal(length)) mm"
-                    + (exif.focalLengthOnFilmInMillimeters.map { " (\($0) mm on 35 mm film)" } ?? "")
+                let text = Amount.decimal(length)
+                return exif.focalLengthOnFilmInMillimeters.map {
+                    localized("{length} mm ({film} mm on 35 mm film)", ["length": text, "film": $0])
+                } ?? localized("{length} mm", ["length": text])
             })
-        add("Taken", exif.date?.description)
-        add("Software", exif.software)
+        add(localized("Taken"), exif.date.map(DateText.text))
+        add(localized("Software"), exif.software)
         guard !facts.isEmpty || exif.hasLocation else { return nil }
-        facts.append(Fact("Place", place(exif)))
+        facts.append(Fact(localized("Place"), place(exif)))
         return FactGroup(title: photographTitle, facts: facts)
     }
 
     /// The title of the group with what a camera noted.
-    static let photographTitle = "Photograph"
+    static let photographTitle = localized("Photograph")
 
     /// Such as `46.5583° N, 7.9808° E`.
     private static func place(_ exif: EXIFFields) -> String {
-        guard exif.hasLocation else { return "Not in the file" }
-        guard let place = exif.coordinates else { return "The file has GPS coordinates that cannot be read" }
-        return "\(Amount.degrees(place.latitude)) \(place.latitude < 0 ? "S" : "N"), "
-            + "\(Amount.degrees(place.longitude)) \(place.longitude < 0 ? "W" : "E")"
+        guard exif.hasLocation else { return localized("Not in the file") }
+        guard let place = exif.coordinates else { return localized("The file has GPS coordinates that cannot be read") }
+        let angles = ["latitude": Amount.degrees(place.latitude), "longitude": Amount.degrees(place.longitude)]
+        return switch (place.latitude < 0, place.longitude < 0) {
+        case (false, false): localized("{latitude} N, {longitude} E", angles)
+        case (false, true): localized("{latitude} N, {longitude} W", angles)
+        case (true, false): localized("{latitude} S, {longitude} E", angles)
+        case (true, true): localized("{latitude} S, {longitude} W", angles)
+        }
     }
 
     /// Such as `1/250 s, f/2.8, ISO 100`.
@@ -118,14 +143,14 @@ extension ImageOrientation {
     /// The change of the stored pixels that shows them upright.
     fileprivate var words: String {
         switch self {
-        case .up: "Upright"
-        case .upMirrored: "Mirrored"
-        case .down: "Turned by 180°"
-        case .downMirrored: "Mirrored and turned by 180°"
-        case .leftMirrored: "Mirrored and turned left"
-        case .right: "Turned right"
-        case .rightMirrored: "Mirrored and turned right"
-        case .left: "Turned left"
+        case .up: localized("Upright")
+        case .upMirrored: localized("Mirrored")
+        case .down: localized("Turned by 180°")
+        case .downMirrored: localized("Mirrored and turned by 180°")
+        case .leftMirrored: localized("Mirrored and turned left")
+        case .right: localized("Turned right")
+        case .rightMirrored: localized("Mirrored and turned right")
+        case .left: localized("Turned left")
         }
     }
 }

@@ -43,7 +43,8 @@ struct LoadInspection: Sendable {
         if let transfer {
             var facts = LoadFacts.transfer(transfer.transfer.metrics)
             if transfer.record.date != record?.date, !facts.isEmpty {
-                facts[0].description = "Of an earlier load, \(DateText.text(transfer.record.date, now: now))"
+                facts[0].description = localized(
+                    "Of an earlier load, {date}", ["date": DateText.text(transfer.record.date, now: now)])
             }
             groups += facts
         }
@@ -56,7 +57,12 @@ struct LoadInspection: Sendable {
         var parts = [url.locationText] + [photograph?.text].compactMap(\.self)
         if let record {
             parts.append(
-                "\(LoadFacts.summary(of: record, size: size)), \(DateText.text(record.date)), policy \(record.policy)")
+                localized(
+                    "{summary}, {date}, policy {policy}",
+                    [
+                        "summary": LoadFacts.summary(of: record, size: size), "date": DateText.text(record.date),
+                        "policy": "\(record.policy)",
+                    ]))
             parts.append(record.trace.description)
             if let failure = LoadFacts.failure(record.error, attempts: record.attempts) { parts.append(failure.text) }
         }
@@ -65,15 +71,16 @@ struct LoadInspection: Sendable {
 
     /// Returns what a load did that the user has requested.
     static func result(of record: LoadRecord) -> String {
-        if let error = record.error { return error.errorDescription ?? error.description }
+        if let error = record.error { return error.sentence(in: texts) }
         let trace = record.trace
         if trace.entries.contains(where: { $0.stage == .validation }) {
             return trace.entries.last { $0.stage == .validation }?.sentence ?? ""
         }
         guard let transfer = record.transfers.last?.metrics else {
-            return record.url.isFileURL ? "Read the file again." : "Served without contacting the server."
+            return record.url.isFileURL
+                ? localized("Read the file again.") : localized("Served without contacting the server.")
         }
-        return "Loaded again: \(Amount.bytes(transfer.wireByteCount)) on the wire."
+        return localized("Loaded again: {size} on the wire.", ["size": Amount.bytes(transfer.wireByteCount)])
     }
 }
 

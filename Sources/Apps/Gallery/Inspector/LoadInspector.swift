@@ -8,6 +8,9 @@ import WebImageGTK
 ///
 /// It follows the newest load of the URL while it is on screen.
 @MainActor final class LoadInspector {
+    /// A letter i in a circle. Themes have a light bulb, among others, as `dialog-information-symbolic`.
+    static let iconName = "help-about-symbolic"
+
     let widget: ObjectPointer
     var onClose: () -> Void = {}
     /// Called to load the image again in the views that show it, with this policy. Returns whether there is one.
@@ -19,6 +22,8 @@ import WebImageGTK
     private let address = ObjectPointer.label("", "caption").set("selectable", true)
     private let name = ObjectPointer.label("", "title-4")
     private let photographPlace = ObjectPointer.column()
+    let marks: MarksView
+    let histogram: HistogramView
     private let summary = ObjectPointer.label("", "heading")
     private let result = ObjectPointer.label("", "caption")
     private let failurePlace = ObjectPointer.column()
@@ -44,29 +49,35 @@ import WebImageGTK
 
     init(session: GallerySession) {
         self.session = session
+        (marks, histogram) = (MarksView(session: session), HistogramView(session: session))
         let header = ObjectPointer(adw_header_bar_new()).set("show-start-title-buttons", false).set(
             "show-end-title-buttons", false)
-        adw_header_bar_set_title_widget(header.opaque, adw_window_title_new("Inspector", ""))
+        adw_header_bar_set_title_widget(header.opaque, adw_window_title_new(localized("Inspector"), ""))
         widget = SidePane(.column([header, stack])).widget
         // In narrow windows it is in front of the image.
-        widget.style("background").setAccessibleLabel("Inspector")
-        let close = ObjectPointer.iconButton("window-close-symbolic", "Close the inspector") { [weak self] in
+        widget.style("background").setAccessibleLabel(localized("Inspector"))
+        let close = ObjectPointer.iconButton("window-close-symbolic", localized("Close the inspector")) { [weak self] in
             self?.onClose()
         }
         let menu = ObjectPointer.menuButton(
-            "view-more-symbolic", "Menu for developers",
+            "view-more-symbolic", localized("Menu for developers"),
             .menu([
-                [("Learn the library", "win.page-learn"), ("Statistics of loads", "win.page-statistics")],
-                [("Clear caches", "win.clear-caches")],
+                [
+                    (localized("Learn the library"), "win.page-learn"),
+                    (localized("Statistics of loads"), "win.page-statistics"),
+                ],
+                [(localized("Clear caches"), "win.clear-caches")],
             ]))
         for part in [close, menu] { adw_header_bar_pack_end(header.opaque, part.widget) }
-        let empty = ObjectPointer(adw_status_page_new()).set("icon-name", "dialog-information-symbolic")
-            .set("title", "No image selected").set("description", "Select an image to see how it was loaded.")
+        let empty = ObjectPointer(adw_status_page_new()).set("icon-name", Self.iconName)
+            .set("title", localized("No image selected")).set(
+                "description", localized("Select an image to see how it was loaded."))
         empty.style("compact")
         gtk_stack_add_named(stack.opaque, empty.widget, "empty")
         gtk_stack_add_named(stack.opaque, ObjectPointer.scrolling(content).widget, "content")
         for part in [
-            name, photographPlace, ObjectPointer.column(spacing: 6, [summary, address]), failurePlace, groupsPlace,
+            name, marks.widget, photographPlace, histogram.widget,
+            ObjectPointer.column(spacing: 6, [summary, address]), failurePlace, groupsPlace,
             timelinePlace,
             makeButtons(),
         ] { content.append(part) }
@@ -79,6 +90,8 @@ import WebImageGTK
         widget.onSignal("unmap") { [weak self] in
             self?.isOnScreen = false
             self?.reading?.cancel()
+            self?.histogram.stop()
+            self?.marks.stop()
         }
     }
 
@@ -86,17 +99,18 @@ import WebImageGTK
         let grid = ObjectPointer(gtk_grid_new()).set("column-homogeneous", true).set("row-spacing", 6).set(
             "column-spacing", 6)
         reloadButtons = [
-            .button("Re_validate") { [weak self] in self?.reload(.refresh) },
-            .button("Rel_oad") { [weak self] in self?.reload(.reload) },
+            .button(localized("Re_validate")) { [weak self] in self?.reload(.refresh) },
+            .button(localized("Rel_oad")) { [weak self] in self?.reload(.reload) },
         ]
-        gtk_widget_set_tooltip_text(reloadButtons[0].widget, "Revalidate the stored image with its server")
-        gtk_widget_set_tooltip_text(reloadButtons[1].widget, "Load the image from the server, past all caches")
+        gtk_widget_set_tooltip_text(reloadButtons[0].widget, localized("Revalidate the stored image with its server"))
+        gtk_widget_set_tooltip_text(
+            reloadButtons[1].widget, localized("Load the image from the server, past all caches"))
         let others = [
-            ObjectPointer.button("Re_move") { [weak self] in self?.removeFromCache() },
-            ObjectPointer.button("_Copy trace") { [weak self] in self?.copyTrace() },
+            ObjectPointer.button(localized("Re_move")) { [weak self] in self?.removeFromCache() },
+            ObjectPointer.button(localized("_Copy trace")) { [weak self] in self?.copyTrace() },
         ]
-        gtk_widget_set_tooltip_text(others[0].widget, "Remove the image from memory and from the disk cache")
-        gtk_widget_set_tooltip_text(others[1].widget, "Copy all that is shown here as text")
+        gtk_widget_set_tooltip_text(others[0].widget, localized("Remove the image from memory and from the disk cache"))
+        gtk_widget_set_tooltip_text(others[1].widget, localized("Copy all that is shown here as text"))
         for (index, button) in (reloadButtons + others).enumerated() {
             // In narrow panes the text wraps instead of widening the pane.
             if let label = gtk_button_get_child(button.as()) {
@@ -144,6 +158,8 @@ import WebImageGTK
     private func refresh() {
         isWaiting = false
         guard let url, isOnScreen else { return }
+        histogram.show(url)
+        marks.show(url)
         var inspection = LoadInspection(of: url, in: session.loads.records)
         // Until it is read again.
         if let former = self.inspection, former.url == url {
@@ -161,7 +177,10 @@ import WebImageGTK
             inspection.entry = entry
             inspection.size = file?.size
             inspection.file =
-                file?.groups ?? [FactGroup(title: "File", description: "The original file is not in the cache.")]
+                file?.groups ?? [
+                    FactGroup(
+                        title: localized("File"), description: localized("The original file is not in the cache."))
+                ]
             present(inspection)
             reading = nil
         }
@@ -173,7 +192,7 @@ import WebImageGTK
         name.text = inspection.url.displayName
         address.text = inspection.url.locationText
         // Lines break between the parts.
-        summary.text = (inspection.summary ?? "Not loaded yet").split(separator: " · ")
+        summary.text = (inspection.summary ?? localized("Not loaded yet")).split(separator: " · ")
             .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: "\u{A0}· ")
         let isRemote = !inspection.url.isFileURL
         for button in reloadButtons {
@@ -231,7 +250,7 @@ import WebImageGTK
     func reload(_ policy: CachePolicy) {
         guard let url else { return }
         request = (policy, Date())
-        showResult(policy == .refresh ? "Revalidating…" : "Loading…")
+        showResult(policy == .refresh ? localized("Revalidating…") : localized("Loading…"))
         guard !onReload(url, policy) else { return }
         let request = WebImageRequest(url, options: .ignoreDecoding, cachePolicy: policy)
         // The log tells when it has ended.
@@ -241,11 +260,11 @@ import WebImageGTK
     /// Removes the image from memory and disk. Views keep what they show.
     func removeFromCache() {
         guard let url else { return }
-        showResult("Removing…")
+        showResult(localized("Removing…"))
         Task { [weak self, session] in
             await session.removeImages(of: url)
             guard let self, self.url == url, isOnScreen else { return }
-            showResult("Removed from memory and disk.")
+            showResult(localized("Removed from memory and disk."))
             refresh()
         }
     }
@@ -253,7 +272,7 @@ import WebImageGTK
     func copyTrace() {
         guard let inspection else { return }
         Clipboard.copy(inspection.text(now: Date()), of: widget)
-        showResult("The trace is on the clipboard.")
+        showResult(localized("The trace is on the clipboard."))
     }
 
     /// The result of the last action, for tests; empty for none.

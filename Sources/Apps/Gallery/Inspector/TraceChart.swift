@@ -11,13 +11,14 @@ import WebImageGTK
     private let list = ObjectPointer(gtk_list_box_new()).style("boxed-list")
 
     init(_ timeline: TraceTimeline) {
-        let title = ObjectPointer.label("Timeline", "heading")
+        let title = ObjectPointer.label(localized("Timeline"), "heading")
         let note = ObjectPointer.label(
-            timeline.hasJoined ? "This load joined work that was already in progress" : "Time since the start",
+            timeline.hasJoined
+                ? localized("This load joined work that was already in progress") : localized("Time since the start"),
             "dim-label", "caption")
         widget = .column(spacing: 6, [title, note, list])
         gtk_list_box_set_selection_mode(list.opaque, GTK_SELECTION_NONE)
-        list.setAccessibleLabel("Timeline")
+        list.setAccessibleLabel(localized("Timeline"))
         append(TraceAxis(timeline).widget, label: Self.axisLabel(timeline))
         for bar in timeline.bars { append(Self.row(bar, timeline), label: Self.label(bar)) }
     }
@@ -44,16 +45,18 @@ import WebImageGTK
 
     /// The exact times.
     static func tooltip(_ bar: TraceTimeline.Bar) -> String {
-        let start = "at \(Amount.duration(bar.start))"
+        let values = ["title": bar.title, "start": Amount.duration(bar.start), "time": Amount.duration(bar.duration)]
         return bar.duration > 0
-            ? "\(bar.title): \(start), for \(Amount.duration(bar.duration))" : "\(bar.title): \(start)"
+            ? localized("{title}: at {start}, for {time}", values) : localized("{title}: at {start}", values)
     }
 
     /// The text for assistive technologies.
     static func label(_ bar: TraceTimeline.Bar) -> String { tooltip(bar) + (bar.fact.isEmpty ? "" : ". " + bar.fact) }
 
     private static func axisLabel(_ timeline: TraceTimeline) -> String {
-        "From \(Amount.duration(timeline.start)) to \(Amount.duration(timeline.end))"
+        localized(
+            "From {start} to {end}",
+            ["start": Amount.duration(timeline.start), "end": Amount.duration(timeline.end)])
     }
 }
 

@@ -80,17 +80,22 @@ struct TraceTimeline: Equatable, Sendable {
             if start - end > shortestQueue {
                 bars.append(
                     Bar(
-                        kind: .queue, title: "Queue", start: end, duration: start - end,
-                        fact: "Waited for a free connection.", level: 1))
+                        kind: .queue, title: localized("Queue"), start: end, duration: start - end,
+                        fact: localized("Waited for a free connection."), level: 1))
             }
             if hasSeveral {
                 let isRedirect = index < metrics.exchanges.count - 1
-                let status = exchange.statusCode.map { "Status \($0) from " } ?? ""
+                let url = exchange.url.absoluteString
                 bars.append(
                     Bar(
-                        kind: .exchange, title: isRedirect ? "Request \(index + 1)" : "Last request", start: start,
+                        kind: .exchange,
+                        title: isRedirect
+                            ? localized("Request {number}", ["number": index + 1]) : localized("Last request"),
+                        start: start,
                         duration: exchange.totalDuration.inSeconds,
-                        fact: status + exchange.url.absoluteString, level: 1))
+                        fact: exchange.statusCode.map {
+                            localized("Status {status} from {url}", ["status": $0, "url": url])
+                        } ?? url, level: 1))
             }
             bars += phases(of: exchange, from: start, level: hasSeveral ? 2 : 1)
             end = start + exchange.totalDuration.inSeconds
@@ -111,19 +116,27 @@ struct TraceTimeline: Equatable, Sendable {
             time += duration
         }
         let host = exchange.url.host() ?? ""
-        let address = exchange.remoteAddress.map { $0 + (exchange.remotePort.map { " port \($0)" } ?? "") } ?? host
+        let address =
+            exchange.remoteAddress.map { address in
+                exchange.remotePort.map { localized("{address} port {port}", ["address": address, "port": $0]) }
+                    ?? address
+            } ?? host
         add(.nameLookup, "DNS", exchange.nameLookupDuration.inSeconds, host)
-        add(.connect, "Connect", exchange.connectDuration.inSeconds, address)
+        add(.connect, localized("Connect"), exchange.connectDuration.inSeconds, address)
         add(
             .secure, "TLS", exchange.secureDuration.inSeconds,
-            exchange.security.map { "\($0.version), \($0.cipher)" } ?? "Handshake")
+            exchange.security.map { "\($0.version), \($0.cipher)" } ?? localized("Handshake"))
         let total = start + exchange.totalDuration.inSeconds
         let hasAnswer = exchange.firstByteDuration > .zero
         let firstByte = hasAnswer ? start + exchange.firstByteDuration.inSeconds : total
         add(
-            .wait, hasAnswer ? "First byte" : "No response", firstByte - time,
-            exchange.isConnectionReused ? "On an existing connection" : "On a new connection")
-        if hasAnswer { add(.body, "Body", total - time, "\(Amount.bytes(exchange.bodyByteCount)) on the wire") }
+            .wait, hasAnswer ? localized("First byte") : localized("No response"), firstByte - time,
+            exchange.isConnectionReused ? localized("On an existing connection") : localized("On a new connection"))
+        if hasAnswer {
+            add(
+                .body, localized("Body"), total - time,
+                localized("{size} on the wire", ["size": Amount.bytes(exchange.bodyByteCount)]))
+        }
         return bars
     }
 
@@ -150,15 +163,15 @@ extension Array {
 extension LoadTrace.Stage {
     var title: String {
         switch self {
-        case .memory: "Memory"
-        case .disk: "Disk"
-        case .policy: "Policy"
-        case .transfer: "Load"
-        case .retry: "Retry"
-        case .validation: "Validation"
-        case .store: "Store"
-        case .decode: "Decode"
-        case .process: "Process"
+        case .memory: localized("Memory")
+        case .disk: localized("Disk")
+        case .policy: localized("Policy")
+        case .transfer: localized("Load")
+        case .retry: localized("Retry")
+        case .validation: localized("Validation")
+        case .store: localized("Store")
+        case .decode: localized("Decode")
+        case .process: localized("Process")
         }
     }
 }

@@ -12,17 +12,19 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "Each animation flies over another photograph. It plays while it is visible, and only the frames that come next are decoded. Its slider and buttons call AnimationPlayer.seek(toFrame:), the menus change playback.rate and playback.mode."
+                localized(
+                    "Each animation flies over another photograph. It plays while it is visible, and only the frames that come next are decoded. Its slider and buttons call AnimationPlayer.seek(toFrame:), the menus change playback.rate and playback.mode."
+                )
         )
     }
 
     override func fill(with photographs: [Photograph]) {
         let formats: [(SampleFile.Encoding, String, String)] = [
-            (.webp, "WebP", "Full colors in small files; each frame is lossy or lossless."),
-            (.gif, "GIF", "256 colors for each frame, chosen and dithered by the encoder."),
-            (.png, "APNG", "Lossless, and therefore the longest file."),
-            (.avif, "AVIF", "A sequence of video frames, which refer to earlier ones."),
-            (.jxl, "JPEG XL", "Still images, one after the other."),
+            (.webp, "WebP", localized("Full colors in small files; each frame is lossy or lossless.")),
+            (.gif, "GIF", localized("256 colors for each frame, chosen and dithered by the encoder.")),
+            (.png, "APNG", localized("Lossless, and therefore the longest file.")),
+            (.avif, "AVIF", localized("A sequence of video frames, which refer to earlier ones.")),
+            (.jxl, "JPEG XL", localized("Still images, one after the other.")),
         ]
         for (encoding, title, explanation) in formats
         where CodecRegistry.shared.canEncodeAnimation(as: encoding.format) {
@@ -34,9 +36,11 @@ import WebImageGTK
             exhibits.append(exhibit)
         }
         let sequence = AnimationExhibit(
-            "Sequence of JPEG files", "Frames are decoded one by one, with Image(frames:durations:).", mode: .bounce)
+            localized("Sequence of JPEG files"),
+            localized("Frames are decoded one by one, with Image(frames:durations:)."), mode: .bounce)
         let sheet = AnimationExhibit(
-            "Sprite sheet", "Frames are parts of one image, with Image(spriteSheet:…).", mode: .reverse)
+            localized("Sprite sheet"), localized("Frames are parts of one image, with Image(spriteSheet:…)."),
+            mode: .reverse)
         exhibits += [sequence, sheet]
         make(sequence, photographs[around: 2]) { (flight) throws(WebImageError) in try flight.sequence() }
         make(sheet, photographs[around: 3]) { (flight) throws(WebImageError) in try flight.spriteSheet() }
@@ -73,18 +77,20 @@ import WebImageGTK
     var work: LatestWork<URL, Result<Image, WebImageError>>?
     let controls: AnimationControls
     let modeMenu: ObjectPointer
-    private let status = ObjectPointer.caption("Encoding…", "caption", "dim-label")
+    private let status = ObjectPointer.caption(localized("Encoding…"), "caption", "dim-label")
     private var hasFailed = false
 
     private static let modes: [(PlaybackMode, String)] = [
-        (.normal, "Forward"), (.reverse, "Reverse"), (.bounce, "Bounce"), (.reversedBounce, "Bounce from the end"),
+        (.normal, localized("Forward")), (.reverse, localized("Reverse")), (.bounce, localized("Bounce")),
+        (.reversedBounce, localized("Bounce from the end")),
     ]
 
     init(_ title: String, _ explanation: String, mode: PlaybackMode = .normal) {
         let frame = PictureFrame(width: 280, height: 175)
         picture = frame.picture
         controls = AnimationControls(of: title)
-        modeMenu = .dropDown(Self.modes.map(\.1), "Order of frames of \(title)").set("sensitive", false)
+        modeMenu = .dropDown(Self.modes.map(\.1), localized("Order of frames of {title}", ["title": title])).set(
+            "sensitive", false)
         card = .card(frame.widget, title, explanation, controls: [controls.widget, modeMenu, status])
         picture.playback.mode = mode
         picture.indicator = .ring()
@@ -98,7 +104,7 @@ import WebImageGTK
     // MARK: Loading
 
     func load(_ url: URL?, of name: String, manager: WebImageManager) {
-        picture.alternativeText = "Flight over \(name)"
+        picture.alternativeText = localized("Flight over {name}", ["name": name])
         picture.decodesAtDisplaySize = false
         picture.setImage(
             url, manager: manager,
@@ -113,7 +119,7 @@ import WebImageGTK
 
     func show(_ result: Result<Image, WebImageError>, of name: String) {
         work = nil
-        picture.alternativeText = "Flight over \(name)"
+        picture.alternativeText = localized("Flight over {name}", ["name": name])
         switch result {
         case .success(let image):
             picture.image = image
@@ -123,8 +129,10 @@ import WebImageGTK
     }
 
     private func begin(_ image: Image, byteCount: Int?) {
-        let size = byteCount.map { ", \(Amount.bytes($0))" } ?? ""
-        status.text = "\(image.frameCount) frames, \(image.width) × \(image.height) pixels\(size)"
+        let frames = counted(
+            "{count} frame, {width} × {height} pixels", "{count} frames, {width} × {height} pixels",
+            count: image.frameCount, ["width": image.width, "height": image.height])
+        status.text = ([frames] + (byteCount.map { [Amount.bytes($0)] } ?? [])).joined(separator: ", ")
         modeMenu.set("sensitive", true)
         controls.show(picture)
     }

@@ -11,7 +11,9 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "A WebButton has an image and a background for each state of a button. It shows the first state that applies and has an image."
+                localized(
+                    "A WebButton has an image and a background for each state of a button. It shows the first state that applies and has an image."
+                )
         )
     }
 
@@ -22,7 +24,8 @@ import WebImageGTK
         ObjectPointer(button.widget).aligned(GTK_ALIGN_START).sized(280, 160)
         content.append(
             .section(
-                "Try it", "Hover, press, toggle, or move the focus here with Tab.", [ObjectPointer(button.widget)]))
+                localized("Try it"), localized("Hover, press, toggle, or move the focus here with Tab."),
+                [ObjectPointer(button.widget)]))
         let cards = ButtonState.allCases.reversed().map { state in
             let button = makeButton(WebButton(), photographs)
             hold(ObjectPointer(button.widget), in: state)
@@ -31,7 +34,7 @@ import WebImageGTK
         }
         content.append(
             .section(
-                "Every state", "Each button is held in one state, regardless of the pointer.",
+                localized("Every state"), localized("Each button is held in one state, regardless of the pointer."),
                 [.flow(Array(cards), columns: 3)]))
     }
 
@@ -55,7 +58,7 @@ import WebImageGTK
                 processors: state == .disabled ? [.grayscale()] : [], manager: samples.manager)
             buttonSlots += [image, background]
         }
-        button.alternativeText = "Photograph"
+        button.alternativeText = localized("Photograph")
         return button
     }
 
@@ -73,23 +76,23 @@ private enum ButtonState: CaseIterable {
 
     var title: String {
         switch self {
-        case .disabled: "Disabled"
-        case .highlighted: "Pressed"
-        case .selected: "On"
-        case .focused: "Focused"
-        case .hovered: "Hovered"
-        case .normal: "Normal"
+        case .disabled: localized("Disabled")
+        case .highlighted: localized("Pressed")
+        case .selected: localized("On")
+        case .focused: localized("Focused")
+        case .hovered: localized("Hovered")
+        case .normal: localized("Normal")
         }
     }
 
     var explanation: String {
         switch self {
-        case .disabled: "GTK_STATE_FLAG_INSENSITIVE. The background is also gray."
-        case .highlighted: "GTK_STATE_FLAG_ACTIVE, while the button is held down."
-        case .selected: "GTK_STATE_FLAG_CHECKED, such as a toggle button that is on."
-        case .focused: "GTK_STATE_FLAG_FOCUS_VISIBLE, for users of the keyboard."
-        case .hovered: "GTK_STATE_FLAG_PRELIGHT, under the pointer."
-        case .normal: "GTK_STATE_FLAG_NORMAL, and every state without its own image."
+        case .disabled: localized("GTK_STATE_FLAG_INSENSITIVE. The background is also gray.")
+        case .highlighted: localized("GTK_STATE_FLAG_ACTIVE, while the button is held down.")
+        case .selected: localized("GTK_STATE_FLAG_CHECKED, such as a toggle button that is on.")
+        case .focused: localized("GTK_STATE_FLAG_FOCUS_VISIBLE, for users of the keyboard.")
+        case .hovered: localized("GTK_STATE_FLAG_PRELIGHT, under the pointer.")
+        case .normal: localized("GTK_STATE_FLAG_NORMAL, and every state without its own image.")
         }
     }
 

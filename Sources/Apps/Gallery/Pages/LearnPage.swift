@@ -96,7 +96,7 @@ import WebImageGTK
     private func makeList() -> ObjectPointer {
         let rows = PageName.allCases.map(makeRow)
         let group = ObjectPointer.group(
-            "Learn", description: "What the library can do, with photographs to try it on.", rows)
+            localized("Learn"), description: localized("What the library can do, with photographs to try it on."), rows)
         return .scrolling(.clamped(group.margins(horizontal: 12, vertical: 24), width: 640))
     }
 
@@ -111,7 +111,7 @@ import WebImageGTK
     }
 
     private func makeBar(_ name: PageName) -> ObjectPointer {
-        let back = ObjectPointer.iconButton("go-previous-symbolic", "Back to the list") { [weak self] in
+        let back = ObjectPointer.iconButton("go-previous-symbolic", localized("Back to the list")) { [weak self] in
             self?.closePage()
         }
         backButtons[name] = back

@@ -7,13 +7,13 @@ enum PageName: String, CaseIterable {
 
     var title: String {
         switch self {
-        case .progressive: "Progressive loading"
-        case .processors: "Processors"
-        case .views: "Views"
-        case .buttons: "Buttons"
-        case .animations: "Animations"
+        case .progressive: localized("Progressive loading")
+        case .processors: localized("Processors")
+        case .views: localized("Views")
+        case .buttons: localized("Buttons")
+        case .animations: localized("Animations")
         #if WEBIMAGE_MAP
-            case .markers: "Map markers"
+            case .markers: localized("Map markers")
         #endif
         }
     }
@@ -21,13 +21,13 @@ enum PageName: String, CaseIterable {
     /// The content of the page, in one sentence.
     var subtitle: String {
         switch self {
-        case .progressive: "See what each format shows before the whole file has arrived."
-        case .processors: "Resize, crop, blur and color a photograph, and copy the code for it."
-        case .views: "Content modes, transitions, placeholders, indicators and failures."
-        case .buttons: "An image and a background for each state of a button."
-        case .animations: "Play, scrub and reverse animations of every format."
+        case .progressive: localized("See what each format shows before the whole file has arrived.")
+        case .processors: localized("Resize, crop, blur and color a photograph, and copy the code for it.")
+        case .views: localized("Content modes, transitions, placeholders, indicators and failures.")
+        case .buttons: localized("An image and a background for each state of a button.")
+        case .animations: localized("Play, scrub and reverse animations of every format.")
         #if WEBIMAGE_MAP
-            case .markers: "Photographs and animations at places on a map."
+            case .markers: localized("Photographs and animations at places on a map.")
         #endif
         }
     }

@@ -10,9 +10,9 @@ import WebImageGTK
     private let after = PictureFrame(width: 300, height: 220)
     private let beforeLabel = ObjectPointer.caption("", "caption", "dim-label", "numeric")
     private let afterLabel = ObjectPointer.caption("", "caption", "dim-label", "numeric")
-    private let group = ObjectPointer.group("Processors")
+    private let group = ObjectPointer.group(localized("Processors"))
     private let codeLabel = ObjectPointer(gtk_label_new(""))
-    private let photographRow = ObjectPointer.menuRow("Photograph", [])
+    private let photographRow = ObjectPointer.menuRow(localized("Photograph"), [])
     private let session: GallerySession
     private(set) var rows: [ProcessorRow] = []
     private var photographs: [Photograph] = []
@@ -59,7 +59,9 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "Processors change an image after it was decoded. Results are cached under the processors' names and parameters. Change the chain, and copy the code for it."
+                localized(
+                    "Processors change an image after it was decoded. Results are cached under the processors' names and parameters. Change the chain, and copy the code for it."
+                )
         )
     }
 
@@ -91,8 +93,8 @@ import WebImageGTK
         let pictures = ObjectPointer.column(
             spacing: 18,
             [
-                .card(before.widget, "Before", controls: [beforeLabel]),
-                .card(after.widget, "After", controls: [afterLabel]),
+                .card(before.widget, localized("Before"), controls: [beforeLabel]),
+                .card(after.widget, localized("After"), controls: [afterLabel]),
             ])
         photographRow.fillMenu(photographs.map(\.name))
         photographRow.onChange(of: "selected") { [weak self] in self?.load() }
@@ -121,7 +123,7 @@ import WebImageGTK
             .set("max-content-height", 320).set("propagate-natural-width", true)
         gtk_popover_set_child(popover.as(), view.widget)
         let button = ObjectPointer(gtk_menu_button_new()).set("icon-name", "list-add-symbolic")
-            .named("Add a processor").style("flat")
+            .named(localized("Add a processor")).style("flat")
         gtk_menu_button_set_popover(button.opaque, popover.widget)
         return button
     }
@@ -129,16 +131,17 @@ import WebImageGTK
     private func makeCodeView() -> ObjectPointer {
         codeLabel.set("selectable", true).set("xalign", 0.0).set("yalign", 0.0).style("monospace").style("caption")
             .margins(12)
-        codeLabel.setAccessibleLabel("Code")
+        codeLabel.setAccessibleLabel(localized("Code"))
         let view = ObjectPointer(gtk_scrolled_window_new()).style("card")
         gtk_scrolled_window_set_policy(view.opaque, GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER)
         gtk_scrolled_window_set_child(view.opaque, codeLabel.widget)
-        let copy = ObjectPointer.iconButton("edit-copy-symbolic", "Copy the code") { [weak self] in
+        let copy = ObjectPointer.iconButton("edit-copy-symbolic", localized("Copy the code")) { [weak self] in
             guard let self else { return }
             Clipboard.copy(code, of: widget)
-            session.showToast("Code copied")
+            session.showToast(localized("Code copied"))
         }
-        let heading = ObjectPointer.label("Code", "heading").set("hexpand", true).aligned(nil, GTK_ALIGN_CENTER)
+        let heading = ObjectPointer.label(localized("Code"), "heading").set("hexpand", true).aligned(
+            nil, GTK_ALIGN_CENTER)
         return .column(spacing: 6, [.row([heading, copy.style("flat")]), view])
     }
 
@@ -216,7 +219,7 @@ import WebImageGTK
         guard !isClosed, index == photographRow.get("selected", as: Int.self) else { return }
         material = Material(image: image, operands: operands, number: index)
         before.picture.image = image
-        beforeLabel.text = "\(image.width) × \(image.height) pixels"
+        beforeLabel.text = localized("{width} × {height} pixels", ["width": image.width, "height": image.height])
         update()
     }
 
@@ -238,7 +241,8 @@ import WebImageGTK
         case .success(let image):
             after.picture.image = image
             let duration = Amount.duration(outcome.duration / .seconds(1))
-            afterLabel.text = "\(image.width) × \(image.height) pixels, \(duration)"
+            afterLabel.text = localized(
+                "{width} × {height} pixels, {time}", ["width": image.width, "height": image.height, "time": duration])
         case .failure(let error):
             after.picture.prepareForReuse()
             afterLabel.text = error.userDescription

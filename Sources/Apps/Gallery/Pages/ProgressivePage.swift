@@ -11,7 +11,7 @@ import WebImageGTK
         var data = Data()
         let frame = PictureFrame(width: 200, height: 160)
         var picture: WebPicture { frame.picture }
-        let caption = ObjectPointer.caption("Encoding…", "caption", "numeric")
+        let caption = ObjectPointer.caption(localized("Encoding…"), "caption", "numeric")
         let spinner = ObjectPointer(gtk_spinner_new()).set("spinning", true)
         var work: LatestWork<FilePrefix, Image?>?
     }
@@ -26,26 +26,28 @@ import WebImageGTK
 
     private static let examples: [Example] = [
         Example(
-            name: "Baseline JPEG", encoding: .jpeg,
-            explanation: "Rows arrive from the top; the rest is unknown."),
+            name: localized("Baseline JPEG"), encoding: .jpeg,
+            explanation: localized("Rows arrive from the top; the rest is unknown.")),
         Example(
-            name: "Progressive JPEG", encoding: .progressiveJPEG,
-            explanation: "The whole image arrives coarsely, then gets finer in each scan.", isCoarseFirst: true),
-        Example(
-            name: "Interlaced PNG", encoding: .interlacedPNG,
-            explanation: "The first of seven passes has one of 64 pixels, the last has half of them.",
+            name: localized("Progressive JPEG"), encoding: .progressiveJPEG,
+            explanation: localized("The whole image arrives coarsely, then gets finer in each scan."),
             isCoarseFirst: true),
         Example(
-            name: "Plain PNG", encoding: .png, explanation: "Rows arrive from the top. Shorter than an interlaced file."
+            name: localized("Interlaced PNG"), encoding: .interlacedPNG,
+            explanation: localized("The first of seven passes has one of 64 pixels, the last has half of them."),
+            isCoarseFirst: true),
+        Example(
+            name: localized("Plain PNG"), encoding: .png,
+            explanation: localized("Rows arrive from the top. Shorter than an interlaced file.")
         ),
         Example(
-            name: "GIF", encoding: .gif, explanation: "Rows arrive from the top, in 256 colors."),
+            name: "GIF", encoding: .gif, explanation: localized("Rows arrive from the top, in 256 colors.")),
         Example(
             name: "WebP", encoding: .webp,
-            explanation: "Rows arrive from the top, after a header that describes all blocks."),
+            explanation: localized("Rows arrive from the top, after a header that describes all blocks.")),
         Example(
             name: "JPEG XL", encoding: .jxl,
-            explanation: "An eighth of the resolution first, then the details in square groups."),
+            explanation: localized("An eighth of the resolution first, then the details in square groups.")),
     ]
 
     private var entries: [Entry] = []
@@ -66,7 +68,9 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "Move the slider to feed each decoder the first part of a file, as a slow network would. Requests with the option progressive show such previews; with progressiveBlur, coarse ones are blurred.",
+                localized(
+                    "Move the slider to feed each decoder the first part of a file, as a slow network would. Requests with the option progressive show such previews; with progressiveBlur, coarse ones are blurred."
+                ),
             controls: controls)
         addControls(to: controls)
         scale.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
@@ -100,10 +104,10 @@ import WebImageGTK
 
     private func addControls(to column: ObjectPointer) {
         gtk_scale_set_draw_value(scale.as(), 0)
-        scale.set("hexpand", true).setAccessibleLabel("Part of each file that has arrived")
+        scale.set("hexpand", true).setAccessibleLabel(localized("Part of each file that has arrived"))
         shareLabel.set("width-chars", 5).set("xalign", 1.0)
-        blurSwitch.setAccessibleLabel("Blur coarse previews")
-        let blurLabel = ObjectPointer.label("Blur coarse previews")
+        blurSwitch.setAccessibleLabel(localized("Blur coarse previews"))
+        let blurLabel = ObjectPointer.label(localized("Blur coarse previews"))
         column.append(.row(spacing: 6, [scale, shareLabel]))
         column.append(.row(spacing: 12, [blurSwitch, blurLabel]))
     }
@@ -113,7 +117,8 @@ import WebImageGTK
         for (index, example) in examples.enumerated() {
             var entry = Entry(example: example)
             entry.work = LatestWork({ $0.image() }, show: { [weak self] in self?.show($1, of: $0, at: index) })
-            entry.picture.alternativeText = "\(example.name) of \(photographs[0].name)"
+            entry.picture.alternativeText = localized(
+                "{format} of {name}", ["format": example.name, "name": photographs[0].name])
             entries.append(entry)
         }
         content.append(
@@ -165,7 +170,8 @@ import WebImageGTK
         let entry = entries[index]
         guard !entry.data.isEmpty else { return }
         let count = Int((Double(entry.data.count) * min(shownPart, 1)).rounded())
-        entry.caption.text = "\(Amount.bytes(count)) of \(Amount.bytes(entry.data.count))"
+        entry.caption.text = localized(
+            "{part} of {whole}", ["part": Amount.bytes(count), "whole": Amount.bytes(entry.data.count)])
         entry.work?.start(
             FilePrefix(
                 file: entry.data, byteCount: count, isBlurred: blursPreviews && entry.example.isCoarseFirst))

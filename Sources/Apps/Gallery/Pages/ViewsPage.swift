@@ -14,7 +14,9 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "A WebPicture shows the image of a URL in a GtkPicture. Each example names the property or option that it uses."
+                localized(
+                    "A WebPicture shows the image of a URL in a GtkPicture. Each example names the property or option that it uses."
+                )
         )
     }
 
@@ -31,12 +33,15 @@ import WebImageGTK
 
     private func contentModes(_ photographs: [Photograph]) -> ObjectPointer {
         let modes: [(ImageContentMode, String, String)] = [
-            (.scaleAspectFit, "Aspect fit", "The whole image, with space beside it."),
-            (.scaleAspectFill, "Aspect fill", "Fills the view, and crops what extends beyond it."),
-            (.scaleToFill, "Scale to fill", "Fills the view, and ignores the proportions."),
-            (.center, "Center", "At its own size, in the middle."),
-            (.topLeft, "Top left", "At its own size, from a corner."),
-            (.bottom, "Bottom", "At its own size, at an edge."),
+            (.scaleAspectFit, localized("Aspect fit"), localized("The whole image, with space beside it.")),
+            (
+                .scaleAspectFill, localized("Aspect fill"),
+                localized("Fills the view, and crops what extends beyond it.")
+            ),
+            (.scaleToFill, localized("Scale to fill"), localized("Fills the view, and ignores the proportions.")),
+            (.center, localized("Center"), localized("At its own size, in the middle.")),
+            (.topLeft, localized("Top left"), localized("At its own size, from a corner.")),
+            (.bottom, localized("Bottom"), localized("At its own size, at an edge.")),
         ]
         let cards = modes.map { mode, title, explanation in
             let (picture, frame) = makePicture(of: photographs[0], isSquare: true)
@@ -47,17 +52,18 @@ import WebImageGTK
             return ObjectPointer.card(frame, title, explanation)
         }
         return .section(
-            "Content modes", "contentMode lays out the image in the view, here a wide photograph in square views.",
+            localized("Content modes"),
+            localized("contentMode lays out the image in the view, here a wide photograph in square views."),
             [.flow(cards, columns: 6)])
     }
 
     private func transitions(_ photographs: [Photograph]) -> ObjectPointer {
         let transitions: [(ImageTransition, String, String)] = [
-            (.fade(duration: .milliseconds(600)), "Fade", ".fade()"),
-            (.flip(from: GTK_POS_LEFT), "Flip", ".flip(from: GTK_POS_LEFT)"),
-            (.slide(from: GTK_POS_RIGHT), "Slide", ".slide(from: GTK_POS_RIGHT)"),
-            (.zoomIn(), "Zoom in", ".zoomIn()"),
-            (.zoomOut(), "Zoom out", ".zoomOut()"),
+            (.fade(duration: .milliseconds(600)), localized("Fade"), ".fade()"),
+            (.flip(from: GTK_POS_LEFT), localized("Flip"), ".flip(from: GTK_POS_LEFT)"),
+            (.slide(from: GTK_POS_RIGHT), localized("Slide"), ".slide(from: GTK_POS_RIGHT)"),
+            (.zoomIn(), localized("Zoom in"), ".zoomIn()"),
+            (.zoomOut(), localized("Zoom out"), ".zoomOut()"),
         ]
         let cards = transitions.enumerated().map { number, example in
             let (transition, title, code) = example
@@ -65,7 +71,7 @@ import WebImageGTK
             picture.setImage(photographs[around: number].url, manager: samples.manager)
             picture.transition = transition
             var shown = number
-            let button = ObjectPointer.button("Play transition") { [weak self, weak picture] in
+            let button = ObjectPointer.button(localized("Play transition")) { [weak self, weak picture] in
                 guard let self, let picture else { return }
                 shown += 1
                 let photograph = photographs[around: shown]
@@ -73,23 +79,28 @@ import WebImageGTK
                 picture.setImage(
                     photograph.url, options: [.forceTransition, .ignorePlaceholder], manager: samples.manager)
             }
-            button.setAccessibleLabel("Play transition \(title)")
+            button.setAccessibleLabel(localized("Play transition {title}", ["title": title]))
             return ObjectPointer.card(frame, title, code, controls: [button])
         }
         return .section(
-            "Transitions",
-            "transition is how a new image replaces the former one. There is none if the desktop's animations are off.",
+            localized("Transitions"),
+            localized(
+                "transition is how a new image replaces the former one. There is none if the desktop's animations are off."
+            ),
             [.flow(cards)])
     }
 
     private func placeholders(_ photographs: [Photograph]) -> ObjectPointer {
         let examples: [(String, String, (Photograph) -> Placeholder)] = [
             (
-                "Color", "One color, such as the image's average.",
+                localized("Color"), localized("One color, such as the image's average."),
                 { _ in .color(Color(red: 0.35, green: 0.5, blue: 0.4)) }
             ),
-            ("BlurHash", "About 30 characters, which a server sends with the URL.", { _ in .color(.clear) }),
-            ("ThumbHash", "Like a BlurHash, with the proportions and transparency.", { _ in .color(.clear) }),
+            ("BlurHash", localized("About 30 characters, which a server sends with the URL."), { _ in .color(.clear) }),
+            (
+                "ThumbHash", localized("Like a BlurHash, with the proportions and transparency."),
+                { _ in .color(.clear) }
+            ),
         ]
         let cards = examples.enumerated().map { number, example in
             let photograph = photographs[around: number + 1]
@@ -106,7 +117,8 @@ import WebImageGTK
             return ObjectPointer.card(frame, example.0, example.1, controls: [button])
         }
         return .section(
-            "Placeholders", "setImage(_:placeholder:) shows a placeholder until the image has loaded.", [.flow(cards)])
+            localized("Placeholders"),
+            localized("setImage(_:placeholder:) shows a placeholder until the image has loaded."), [.flow(cards)])
     }
 
     /// Computes the hash of a photograph on another thread. A server does that once and stores it.
@@ -127,9 +139,15 @@ import WebImageGTK
     private func indicators(_ photographs: [Photograph]) -> ObjectPointer {
         let light = Color(red: 1, green: 1, blue: 1, alpha: 0.9)
         let examples: [(ImageIndicator, String, String, isLengthKnown: Bool)] = [
-            (.ring(diameter: 48, color: light), "Ring", "Closes with the progress. .ring()", true),
-            (.bar(color: light), "Bar", "Fills with the progress. .bar()", true),
-            (.spinner(diameter: 40, color: light), "Spinner", "For loads of unknown length. .spinner()", false),
+            (
+                .ring(diameter: 48, color: light), localized("Ring"), localized("Closes with the progress. .ring()"),
+                true
+            ),
+            (.bar(color: light), localized("Bar"), localized("Fills with the progress. .bar()"), true),
+            (
+                .spinner(diameter: 40, color: light), localized("Spinner"),
+                localized("For loads of unknown length. .spinner()"), false
+            ),
         ]
         let cards = examples.enumerated().map { number, example in
             let (indicator, title, explanation, isLengthKnown) = example
@@ -149,14 +167,15 @@ import WebImageGTK
             return ObjectPointer.card(frame, title, explanation, controls: [button])
         }
         return .section(
-            "Indicators", "indicator shows that an image is loading. Two of these loads have stopped halfway.",
+            localized("Indicators"),
+            localized("indicator shows that an image is loading. Two of these loads have stopped halfway."),
             [.flow(cards)])
     }
 
     private func failures(_ photographs: [Photograph]) -> ObjectPointer {
         let missing = URL(string: "file:///no/such/photograph.jpg")
         let (broken, brokenFrame) = makePicture(of: photographs[0], isWaitedFor: false)
-        broken.alternativeText = "Missing photograph"
+        broken.alternativeText = localized("Missing photograph")
         broken.failureImage = Self.failureImage
         broken.retriesOnTap = true
         let status = ObjectPointer.caption("", "caption", "dim-label")
@@ -164,28 +183,31 @@ import WebImageGTK
         broken.onLoadStateChange = { state in
             guard case .failed(let error) = state else { return }
             attempts += 1
-            status.text = "\(error.userDescription) (attempt \(attempts))"
+            status.text = localized("{error} (attempt {number})", ["error": error.userDescription, "number": attempts])
         }
         broken.setImage(missing, manager: samples.manager)
-        let retry = ObjectPointer.button("Try again") { [weak broken] in _ = broken?.retry() }
-        retry.setAccessibleLabel("Try to load the missing photograph again")
+        let retry = ObjectPointer.button(localized("Try again")) { [weak broken] in _ = broken?.retry() }
+        retry.setAccessibleLabel(localized("Try to load the missing photograph again"))
 
         let (mended, mendedFrame) = makePicture(of: photographs[around: 1], isWaitedFor: false)
         mended.failureImage = Self.failureImage
         mended.setImage(missing, manager: samples.manager)
-        let mend = ObjectPointer.button("Load the right URL") { [weak self, weak mended] in
+        let mend = ObjectPointer.button(localized("Load the right URL")) { [weak self, weak mended] in
             guard let self else { return }
             mended?.setImage(photographs[around: 1].url, options: .fadeIn, manager: samples.manager)
         }
         return .section(
-            "Failures", "An error says what is wrong. failureImage is shown instead of the image.",
+            localized("Failures"),
+            localized("An error says what is wrong. failureImage is shown instead of the image."),
             [
                 .flow([
                     .card(
-                        brokenFrame, "Retry", "retry() and, with retriesOnTap, a click load again.",
+                        brokenFrame, localized("Retry"),
+                        localized("retry() and, with retriesOnTap, a click load again."),
                         controls: [status, retry]),
                     .card(
-                        mendedFrame, "Another URL", "setImage(_:) replaces the failed load.", controls: [mend]),
+                        mendedFrame, localized("Another URL"), localized("setImage(_:) replaces the failed load."),
+                        controls: [mend]),
                 ])
             ])
     }
@@ -196,7 +218,7 @@ import WebImageGTK
         highlighted.highlighted.setImage(
             photographs[0].url, thumbnail: Thumbnail(.pixels(width: 480)), processors: [.sepia()],
             manager: samples.manager)
-        let hold = ObjectPointer(gtk_toggle_button_new_with_label("Highlight"))
+        let hold = ObjectPointer(gtk_toggle_button_new_with_label(localized("Highlight")))
         hold.onSignal("toggled") { [weak highlighted] in highlighted?.isHighlighted = hold.get("active") }
 
         let icon = ObjectPointer(gtk_image_new()).set("pixel-size", 140)
@@ -208,14 +230,17 @@ import WebImageGTK
             processors: [.circle()], manager: samples.manager)
         pictures.append(paintable)
         return .section(
-            "More",
-            "Any widget that draws a GdkPaintable can show images of URLs.",
+            localized("More"),
+            localized("Any widget that draws a GdkPaintable can show images of URLs."),
             [
                 .flow([
                     .card(
-                        highlightedFrame, "Highlighted image",
-                        "highlighted is shown under the pointer, and while isHighlighted is set.", controls: [hold]),
-                    .card(icon, "Circle in a GtkImage", "WebPaintable with the processor .circle()."),
+                        highlightedFrame, localized("Highlighted image"),
+                        localized("highlighted is shown under the pointer, and while isHighlighted is set."),
+                        controls: [hold]),
+                    .card(
+                        icon, localized("Circle in a GtkImage"), localized("WebPaintable with the processor .circle().")
+                    ),
                 ])
             ])
     }
@@ -249,14 +274,14 @@ import WebImageGTK
         _ title: String, _ photograph: Photograph, _ picture: WebPicture, isLengthKnown: Bool = true,
         placeholder: @escaping () -> Placeholder
     ) -> ObjectPointer {
-        let button = ObjectPointer.button("Load slowly") { [weak self, weak picture] in
+        let button = ObjectPointer.button(localized("Load slowly")) { [weak self, weak picture] in
             guard let self, let picture else { return }
             loadNumber += 1
             var plan = SlowLoader.Plan(of: photograph.url)
             (plan.isLengthKnown, plan.number) = (isLengthKnown, loadNumber)
             picture.setImage(plan.url, placeholder: placeholder(), options: .fadeIn, manager: samples.manager)
         }
-        button.setAccessibleLabel("Load slowly: \(title)")
+        button.setAccessibleLabel(localized("Load slowly: {title}", ["title": title]))
         return button
     }
 }

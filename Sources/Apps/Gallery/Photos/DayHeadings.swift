@@ -35,36 +35,36 @@ import WebImageGTK
         for start in starts {
             let label = labels[start] ?? spareLabels.popLast() ?? makeLabel()
             labels[start] = label
-            let title = days[start].map { day in day.map(Self.title) ?? "Without a date" } ?? ""
+            let title = days[start].map { day in day.map(Self.title) ?? localized("Without a date") } ?? ""
             if label.text != title { label.text = title }
         }
+    }
+
+    /// Hides the days that begin with other images, which get no place in this layout: GTK draws no label without one.
+    func hide(outside images: Range<Int>) {
+        for (start, label) in labels where !images.contains(start) { gtk_widget_set_child_visible(label.widget, 0) }
     }
 
     private func makeLabel() -> ObjectPointer {
         let label = ObjectPointer.label("", "heading").set("wrap", false).aligned(nil, GTK_ALIGN_END)
         gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_END)
-        label.margins(horizontal: 6, vertical: 6)
+        label.margins(horizontal: 0, vertical: 6)
         canvas.add(label)
         return label
     }
 
-    func place(_ start: Int, y: Double, width: Int, isInSight: Bool) {
+    /// - Parameter edge: the space on both sides, in points.
+    func place(_ start: Int, edge: Int, y: Double, width: Int, isInSight: Bool) {
         guard let label = labels[start] else { return }
         gtk_widget_set_child_visible(label.widget, isInSight && y > -Double(Self.height) ? 1 : 0)
-        canvas.place(label, x: 0, y: y, width: width, height: Self.height)
+        canvas.place(label, x: Double(edge), y: y, width: max(1, width - 2 * edge), height: Self.height)
     }
 
     /// Returns a day for users, such as `Friday, 1 May 2026`, in their language.
     ///
     /// - Parameter day: as `YYYY:MM:DD`; others are returned as they are.
     static func title(of day: String) -> String {
-        let numbers = day.split(separator: ":").compactMap { gint($0) }
-        guard numbers.count == 3, let date = g_date_time_new_local(numbers[0], numbers[1], numbers[2], 12, 0, 0) else {
-            return day
-        }
-        defer { g_date_time_unref(date) }
-        guard let text = g_date_time_format(date, "%A, %-e %B %Y") else { return day }
-        defer { g_free(text) }
-        return String(cString: text)
+        let numbers = day.split(separator: ":").compactMap { Int($0) }
+        return numbers.count == 3 ? DateText.day(year: numbers[0], month: numbers[1], day: numbers[2]) ?? day : day
     }
 }

@@ -25,6 +25,18 @@ import WebImageGTK
     init(session: GallerySession) {
         self.session = session
         session.settings.observe(\.order) { [weak self] _ in self?.arrange() }
+        session.settings.observe(\.isReversed) { [weak self] _ in self?.arrange() }
+        session.settings.observe(\.showsHidden) { [weak self] in self?.hiddenFilesDidChange($0) }
+    }
+
+    private func hiddenFilesDidChange(_ areShown: Bool) {
+        // A reading takes no image away whose file is there.
+        let collection = session.collection
+        if !areShown {
+            collection.rearrange(to: collection.all.filter { image in !places.contains { $0.hides(image) } })
+        }
+        isStale = true
+        arrange()
     }
 
     /// Whether images are being read or put into order.
@@ -89,7 +101,13 @@ import WebImageGTK
     private func watchFolders() -> Bool {
         // Those without an image, too: the next image may be in them.
         var folders = Set(places.flatMap(\.folders))
-        for url in session.collection.urls where url.isFileURL { folders.insert(url.folder) }
+        // Most images have the folder of the image before them, and a path takes microseconds.
+        var known: Set<Substring> = []
+        for url in session.collection.all where url.isFileURL {
+            let text = url.absoluteString
+            let start = text[..<(text.utf8.lastIndex(of: UInt8(ascii: "/")) ?? text.endIndex)]
+            if known.insert(start).inserted { folders.insert(url.folder) }
+        }
         let watch = watch ?? FolderWatch { [weak self] in self?.filesDidChange($0) }
         self.watch = watch
         defer { onWatchChange() }
@@ -99,6 +117,9 @@ import WebImageGTK
     /// - Parameter changed: the paths of files whose content has changed.
     private func filesDidChange(_ changed: Set<SystemString>) {
         let files = Set(changed.map { URL(file: $0) }.filter(session.collection.contains))
+        // Other programs note stars and tags, too.
+        let noted = Set(changed.compactMap(Sidecar.photo).filter(session.collection.contains))
+        if !noted.isEmpty { session.index.refresh(noted) }
         if !files.isEmpty {
             Task { [session] in
                 // Changes by the program itself are shown already.
@@ -114,22 +135,25 @@ import WebImageGTK
 
     /// Puts the images into the order of the settings, after folders that have changed were read again.
     func arrange() {
-        let (urls, order) = (session.collection.urls, session.settings.values.order)
+        let (urls, settings) = (session.collection.all, session.settings.values)
+        let (order, isReversed) = (settings.order, settings.isReversed)
         let places = isStale ? places : nil
         // One image has a date, too.
         guard places != nil || !urls.isEmpty else { return }
         work?.cancel()
-        work = Task { [weak self, reader = LocationReader(manager: session.manager)] in
+        work = Task { [weak self, reader = session.locationReader] in
             var reading: FollowedPlace.Reading?
             if let places { reading = await FollowedPlace.read(places, again: urls, reader) }
             let found = reading?.images ?? urls
             // Folders are read in the order of names.
             let arrangement =
-                reading != nil && order == .name
+                reading != nil && order == .name && !isReversed
                 ? PhotoOrder.Arrangement(urls: found)
-                : await DispatchQueue.files.run { cancellation in order.arranged(found, cancellation) }
+                : await DispatchQueue.files.run { cancellation in
+                    order.arranged(found, isReversed: isReversed, cancellation)
+                }
             guard !Task.isCancelled, let self else { return }
-            guard session.collection.urls == urls else { return arrange() }
+            guard session.collection.all == urls else { return arrange() }
             work = nil
             session.collection.rearrange(to: arrangement.urls)
             session.collection.noteDates(arrangement.dates)

@@ -75,6 +75,22 @@ struct FollowedPlace: Sendable {
         }
     }
 
+    /// Whether an image is left out without hidden files: the part of its path in this place has a name that begins with a dot.
+    func hides(_ image: URL) -> Bool {
+        let root: SystemString
+        switch extent {
+        case .folder(let file):
+            guard file != image else { return false }
+            root = file.folder
+        case .tree(let location):
+            guard let path = LocationReader.path(of: location)?.withoutSlashAtEnd else { return false }
+            root = path.hasSuffix("/") ? path : path + "/"
+        }
+        guard image.isFileURL, image.filePath.bytes.starts(with: root.bytes) else { return false }
+        return image.filePath.bytes.dropFirst(root.bytes.count).split(separator: UInt8(ascii: "/"))
+            .contains { $0.first == UInt8(ascii: ".") }
+    }
+
     private func contains(_ url: URL) -> Bool { url.isFileURL && folders.contains(url.folder) }
 
     /// Puts the images that were found where those of their folder were. Blocks the thread.

@@ -26,7 +26,7 @@ struct JustifiedLayout: Equatable {
         var y: Double
     }
 
-    let width, spacing: Double
+    let width, spacing, edge: Double
     private(set) var rows: [Row] = []
     /// The height of all rows, in points.
     private(set) var contentHeight = 0.0
@@ -36,16 +36,18 @@ struct JustifiedLayout: Equatable {
     ///   - rowHeight: the height that rows come close to, in points.
     ///   - captionHeight: the space below each image, in points.
     ///   - spacing: the space between images, in points.
+    ///   - edge: the space around all images, in points. A heading at the top has its own.
     ///   - sections: the first images of sections with a heading, in order.
     ///   - headingHeight: the height of a heading, in points.
     init(
         aspectRatios: [Float], width: Double, rowHeight: Double, captionHeight: Double = 0, spacing: Double = 4,
-        sections: [Int] = [], headingHeight: Double = 0
+        edge: Double = 0, sections: [Int] = [], headingHeight: Double = 0
     ) {
-        (self.width, self.spacing) = (width, spacing)
+        (self.width, self.spacing, self.edge) = (width, spacing, edge)
+        let width = width - 2 * edge
         guard width > 0, rowHeight > 0 else { return }
         rows.reserveCapacity(aspectRatios.count * Int(rowHeight) / max(1, Int(width)) + 1)
-        var (start, sum, y) = (0, 0.0, 0.0)
+        var (start, sum, y) = (0, 0.0, sections.first == 0 ? 0 : edge)
         var nextSections = sections[...]
         /// Ends a row before image `end`. `sum` is that of its images' ratios.
         func endRow(_ end: Int, isStretched: Bool) {
@@ -80,7 +82,7 @@ struct JustifiedLayout: Equatable {
             if !takesImage { sum = ratio }
         }
         if start < aspectRatios.count { endRow(aspectRatios.count, isStretched: false) }
-        contentHeight = max(0, y - spacing)
+        contentHeight = rows.isEmpty ? 0 : y - spacing + edge
     }
 
     /// The rows that overlap a part of the content.
@@ -96,11 +98,12 @@ struct JustifiedLayout: Equatable {
     func frames(ofRow number: Int, _ aspectRatios: [Float]) -> [Frame] {
         let row = rows[number]
         let gaps = spacing * Double(row.indices.count - 1)
+        let width = width - 2 * edge
         let sum = row.indices.reduce(0.0) { $0 + Double(aspectRatios[$1]) }
         // Rounding the row's height left a rest, which all images share.
         let isFull = !row.isLast || sum * row.height + gaps > width - 1
         let factor = isFull ? (width - gaps) / sum : row.height
-        var x = 0.0
+        var x = edge
         return row.indices.map { index in
             let end = x + Double(aspectRatios[index]) * factor
             defer { x = end + spacing }

@@ -88,7 +88,8 @@ struct OpenRequest: Sendable {
         let report: @Sendable ([URL]) -> Void = { [weak self] urls in
             MainLoop.callbackQueue.enqueue { MainActor.assumeIsolated { self?.add(urls, of: reading) } }
         }
-        reading.task = Task { [weak self, reader = LocationReader(manager: session.manager)] in
+        // Not on the main thread, which makes the window when the program starts.
+        reading.task = Task.detached { [weak self, reader = session.locationReader] in
             var failed = OpenRequest(locations: [])
             var reasons: [String] = []
             var places: [FollowedPlace] = []
@@ -144,8 +145,8 @@ struct OpenRequest: Sendable {
             MainLoop.callbackQueue.enqueue {
                 MainActor.assumeIsolated {
                     guard reading === self.current, reading.imageCount == 1,
-                        let url = self.session.collection.urls.first,
-                        self.session.collection.count == 1,
+                        let url = self.session.collection.all.first,
+                        self.session.collection.all.count == 1,
                         !url.isFileURL || LocationReader.path(of: location).map({ URL(file: $0) }) == url
                     else { return continuation.resume(returning: nil) }
                     self.onImage()
@@ -169,19 +170,28 @@ struct OpenRequest: Sendable {
         current = nil
         if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
             session.settings.noteLocation(location)
+            if let folder = reading.file?.folder ?? (places.isEmpty ? nil : LocationReader.path(of: location)) {
+                session.settings.noteFolder(folder)
+            }
         }
-        if reading.replaces, session.collection.isEmpty { follower.stop() }
+        if reading.replaces, session.collection.all.isEmpty { follower.stop() }
         // An empty folder does not join images that it should have replaced. These may be of a request that was ended
         // before it followed their folders.
-        let joins = !reading.replaces || session.collection.isEmpty
+        let joins = !reading.replaces || session.collection.all.isEmpty
         let new = reading.file.map { [FollowedPlace(beside: $0)] } ?? places
         follower.follow(joins ? new : [], readFrom: reading.start)
-        if session.settings.values.order != .name { follower.arrange() }
+        let settings = session.settings.values
+        if settings.order != .name || settings.isReversed { follower.arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
         guard let first = reasons.first else { return }
         var failed = failed
         failed.replaces = reading.replaces
-        onFailure(reasons.count == 1 ? first : "\(first) (and \(reasons.count - 1) more)", failed)
+        onFailure(
+            reasons.count == 1
+                ? first
+                : counted(
+                    "{reason} (and {count} more)", "{reason} (and {count} more)", count: reasons.count - 1,
+                    ["reason": first]), failed)
     }
 }

@@ -11,6 +11,9 @@ import WebImageGTK
     nonisolated static let backdrop = "#3d3846"
     private static let backdropColor = GdkRGBA(red: 0x3d / 255.0, green: 0x38 / 255.0, blue: 0x46 / 255.0, alpha: 1)
 
+    /// The radius of the corners in points, which the style sheet has too.
+    nonisolated static let cornerRadius: Float = 6
+
     /// The image on display; `nil` while the cell is unused.
     private(set) var item: (index: Int, url: URL)?
     private(set) lazy var picture = WebPaintable(in: widget.widget)
@@ -34,15 +37,17 @@ import WebImageGTK
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         widget.style("photo")
         picture.contentMode = .scaleAspectFill
-        picture.loadsOffscreen = true
+        // The grid has cells only for images near the visible area.
+        (picture.loading, picture.loadsOffscreen) = (.eager, true)
         picture.autoplayFollowsSettings = true
         picture.indicator = .bar(color: Color(red: 1, green: 1, blue: 1, alpha: 0.85))
         picture.onLoadStateChange = { [weak self] in self?.show($0) }
         ObjectPointer(picture.paintable).onSignal("invalidate-contents") { [weak self] in self?.queueDraw() }
     }
 
-    /// The height of a name and a date, in points.
-    static let captionHeight = 36
+    /// The space for a name and a date, in points: above them as much as between images, and below them more.
+    static let captionHeight = 46
+    private static let captionGap = 6
 
     /// The name of a file and a date.
     @MainActor private final class Caption {
@@ -56,6 +61,8 @@ import WebImageGTK
                 gtk_label_set_ellipsize(label.set("wrap", false).opaque, PANGO_ELLIPSIZE_MIDDLE)
             }
             widget = .column([name, date])
+            // The window may close while a date is being read.
+            widget.onSignal("destroy") { [weak self] in self?.reading?.cancel() }
         }
 
         var text: String { name.text + "\n" + date.text }
@@ -72,9 +79,6 @@ import WebImageGTK
                 date.text = DateText.minutes(modified)
             }
         }
-
-        /// Ends what would change the labels, which are about to go.
-        func end() { reading?.cancel() }
     }
 
     /// The text below the image, for tests; empty without a caption.
@@ -82,12 +86,12 @@ import WebImageGTK
 
     private func captionDidChange() {
         if captionHeight > 0, caption == nil {
+            if let url = item?.url { session.index.need(url) }
             let new = Caption()
             add(new.widget)
             caption = new
             showCaption()
         } else if captionHeight == 0, let old = caption {
-            old.end()
             remove(old.widget)
             caption = nil
         }
@@ -108,10 +112,13 @@ import WebImageGTK
         let pixels = Self.decodedHeight(for: height * Int(gtk_widget_get_scale_factor(widget.widget)))
         let isSame = item?.url == url
         item = (index, url)
-        // A larger image serves smaller cells.
-        guard !isSame || pixels > decodedHeight || pixels * 2 < decodedHeight else { return }
+        // A larger image serves smaller cells, and one that is smaller than it was asked for is whole.
+        let isWhole = isSame && picture.image.map { $0.pixels.height < decodedHeight } ?? false
+        guard !isSame || pixels > decodedHeight && !isWhole || pixels * 2 < decodedHeight else { return }
         decodedHeight = pixels
         if !isSame {
+            // With names, stars are shown, too. Otherwise, only those that are known are.
+            if captionHeight > 0 { session.index.need(url) }
             setAccessibleName()
             showCaption()
         }
@@ -175,7 +182,8 @@ import WebImageGTK
         let button = failureButton ?? makeFailureButton()
         failureLabel?.text = error.shortReason
         gtk_widget_set_tooltip_text(button.widget, error.userDescription)
-        button.setAccessibleLabel("Loading failed. Click to try again. \(error.userDescription)")
+        button.setAccessibleLabel(
+            localized("Loading failed. Click to try again. {error}", ["error": error.userDescription]))
     }
 
     /// Why there is no image, for tests; `nil` if none has failed.
@@ -200,7 +208,22 @@ import WebImageGTK
         queueDraw()
     }
 
-    private func setAccessibleName() { widget.setAccessibleLabel(item?.url.displayName) }
+    private func setAccessibleName() {
+        guard let url = item?.url else { return widget.setAccessibleLabel(nil) }
+        let stars = session.index.facts[url]?.stars ?? 0
+        widget.setAccessibleLabel(
+            stars > 0
+                ? counted("{name}, {count} star", "{name}, {count} stars", count: stars, ["name": url.displayName])
+                : url.displayName)
+    }
+
+    /// Shows the stars that are known now.
+    func factsDidChange() {
+        setAccessibleName()
+        queueDraw()
+    }
+
+    private var starText: String { item.flatMap { session.index.facts[$0.url]?.starText } ?? "" }
 
     /// Whether the cell shows an image of the collection on screen.
     var isOnScreen: Bool { item != nil && gtk_widget_get_mapped(widget.widget) != 0 }
@@ -220,7 +243,8 @@ import WebImageGTK
         let pictureHeight = max(1, height - captionHeight)
         if let failureButton { place(failureButton, x: 0, y: 0, width: width, height: pictureHeight) }
         if let caption {
-            place(caption.widget, x: 0, y: Double(pictureHeight + 2), width: width, height: max(1, captionHeight - 2))
+            let y = pictureHeight + Self.captionGap
+            place(caption.widget, x: 0, y: Double(y), width: width, height: max(1, captionHeight - Self.captionGap))
         }
     }
 
@@ -228,13 +252,28 @@ import WebImageGTK
         let (width, height) = (Float(width), Float(max(1, height - captionHeight)))
         var area = graphene_rect_t(
             origin: graphene_point_t(x: 0, y: 0), size: graphene_size_t(width: width, height: height))
+        if captionHeight > 0 {
+            // The style sheet rounds the cell, which goes on below the image.
+            var outline = GskRoundedRect()
+            gsk_rounded_rect_init_from_rect(&outline, &area, Self.cornerRadius)
+            gtk_snapshot_push_rounded_clip(snapshot, &outline)
+        }
         if picture.image?.pixels.isOpaque != true {
             var color = picture.image == nil ? textColor : Self.backdropColor
             if picture.image == nil { color.alpha = 0.1 }
             gtk_snapshot_append_color(snapshot, &color, &area)
         }
         gdk_paintable_snapshot(picture.paintable, snapshot, Double(width), Double(height))
+        if !starText.isEmpty { drawStars(bottom: Double(height), into: snapshot) }
         if isSelected { drawSelection(in: area, into: snapshot) }
+        if captionHeight > 0 { gtk_snapshot_pop(snapshot) }
+    }
+
+    /// Draws the stars over the lower edge of the image.
+    private func drawStars(bottom: Double, into snapshot: OpaquePointer) {
+        let top = bottom - lineHeight - 4
+        fill(0, top, Double(width), bottom - top, GdkRGBA(red: 0, green: 0, blue: 0, alpha: 0.5), in: snapshot)
+        drawText(starText, x: 6, y: top + 2, GdkRGBA(red: 1, green: 0.86, blue: 0.4, alpha: 1), in: snapshot)
     }
 
     private func drawSelection(in area: graphene_rect_t, into snapshot: OpaquePointer) {

@@ -42,10 +42,16 @@ import WebImageGTK
     /// known move images away, whose loads need not start anew when they come back.
     private static let (margin, keptMargin) = (0.5, 1.0)
 
+    /// The space between images, in points.
+    private static let spacing = 6.0
+
+    /// The space around all images of a view, in points. Narrow windows have less.
+    static func edge(ofWidth width: Int) -> Double { width < 480 ? 6 : 12 }
+
     init(session: GallerySession) {
         self.session = session
         super.init(role: GTK_ACCESSIBLE_ROLE_LIST)
-        widget.style("photo-grid").setAccessibleLabel("Images")
+        widget.style("photo-grid").setAccessibleLabel(localized("Images"))
         gtk_widget_set_focusable(widget.widget, 1)
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
@@ -54,6 +60,10 @@ import WebImageGTK
             guard let self else { return }
             for cell in cells.values { cell.captionHeight = captionHeight }
             invalidateLayout()
+        }
+        session.index.observe { [weak self] changed in
+            guard let self else { return }
+            for cell in cells.values { if let url = cell.item?.url, changed.contains(url) { cell.factsDidChange() } }
         }
         addControllers()
     }
@@ -136,8 +146,8 @@ import WebImageGTK
         }
         layout = JustifiedLayout(
             aspectRatios: collection.aspectRatios, width: Double(width), rowHeight: session.settings.values.rowHeight,
-            captionHeight: Double(captionHeight), sections: headings.setSections(collection.sections),
-            headingHeight: Double(DayHeadings.height))
+            captionHeight: Double(captionHeight), spacing: Self.spacing, edge: Self.edge(ofWidth: width),
+            sections: headings.setSections(collection.sections), headingHeight: Double(DayHeadings.height))
         var newPosition = position
         if let pendingReveal {
             newPosition = revealing(pendingReveal.index, from: position)
@@ -157,7 +167,7 @@ import WebImageGTK
     /// Binds cells to the images near the view.
     private func updateCells() {
         let kept = rows(within: Self.keptMargin)
-        let images = kept.isEmpty ? 0..<0 : firstImage(of: kept.lowerBound)..<firstImage(of: kept.upperBound)
+        let images = self.images(ofRows: kept)
         for index in cells.keys where !images.contains(index) { releaseCell(of: index) }
         let near = rows(within: Self.margin)
         // Those in sight are bound first, so that they load first.
@@ -178,6 +188,10 @@ import WebImageGTK
     /// The first image of a row; behind the last row, the number of images.
     private func firstImage(of row: Int) -> Int {
         row < layout.rows.count ? layout.rows[row].indices.lowerBound : layout.rows.last?.indices.upperBound ?? 0
+    }
+
+    private func images(ofRows rows: Range<Int>) -> Range<Int> {
+        rows.isEmpty ? 0..<0 : firstImage(of: rows.lowerBound)..<firstImage(of: rows.upperBound)
     }
 
     private func bindCell(of index: Int, height: Int) {
@@ -228,12 +242,18 @@ import WebImageGTK
             }
         }
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        for row in rows(within: Self.keptMargin) {
+        let kept = rows(within: Self.keptMargin)
+        // Images that have moved far away with this layout get no place before their cells are released.
+        let images = self.images(ofRows: kept)
+        for (index, cell) in cells where !images.contains(index) { gtk_widget_set_child_visible(cell.widget.widget, 0) }
+        headings.hide(outside: images)
+        for row in kept {
             let frames = layout.frames(ofRow: row, collection.aspectRatios)
             let line = layout.rows[row]
             if line.headingHeight > 0 {
                 let y = (line.y - line.headingHeight - position).rounded()
-                headings.place(line.indices.lowerBound, y: y, width: width, isInSight: y < Double(height))
+                headings.place(
+                    line.indices.lowerBound, edge: Int(layout.edge), y: y, width: width, isInSight: y < Double(height))
             }
             for (index, frame) in zip(layout.rows[row].indices, frames) {
                 guard let cell = cells[index] else { continue }
@@ -259,6 +279,13 @@ import WebImageGTK
 
     func selectAll() {
         selection = RangeSet(0..<collection.count)
+        selectionDidChange()
+    }
+
+    func invertSelection() {
+        var inverted = RangeSet(0..<collection.count)
+        inverted.subtract(selection)
+        selection = inverted
         selectionDidChange()
     }
 
@@ -319,12 +346,12 @@ import WebImageGTK
     /// Takes the keyboard focus.
     func focus() { gtk_widget_grab_focus(widget.widget) }
 
-    /// The position nearest to `position` that shows the whole row of an image.
+    /// The position nearest to `position` that shows the whole row of an image, with the space around it.
     private func revealing(_ index: Int, from position: Double) -> Double {
         guard index < firstImage(of: layout.rows.count) else { return position }
         let row = layout.rows[layout.row(of: index)]
-        return max(
-            min(position, row.y - row.headingHeight), row.y + row.height + Double(captionHeight) - Double(height))
+        let (top, bottom) = (row.y - row.headingHeight, row.y + row.height + Double(captionHeight))
+        return max(min(position, max(0, top - layout.edge)), bottom + layout.edge - Double(height))
     }
 
     // MARK: Input

@@ -6,7 +6,7 @@ import WebImageGTK
 /// The locations opened lately: rows for the page without images, and a section of the menu that opens images.
 @MainActor final class RecentLocations {
     /// The rows; hidden without a location.
-    let group = ObjectPointer.group("Recent")
+    let group = ObjectPointer.group(localized("Recent"))
     /// Called for the location to open.
     var onOpen: (_ location: String) -> Void = { _ in }
 
@@ -51,7 +51,7 @@ import WebImageGTK
 
     /// Adds the locations to a menu.
     func addSection(to menu: ObjectPointer) {
-        g_menu_append_section(menu.opaque, "Recent", section.as(GMenuModel.self))
+        g_menu_append_section(menu.opaque, localized("Recent"), section.as(GMenuModel.self))
     }
 
     /// Adds the action of the menu's entries to a `GActionMap`, such as a window.

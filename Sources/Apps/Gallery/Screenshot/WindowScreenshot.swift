@@ -35,7 +35,9 @@ import WebImageGTK
     private func frameBegins(_ clock: ObjectPointer) -> gboolean {
         settledFrameCount = window.isSettled ? settledFrameCount + 1 : 0
         let isLate = ContinuousClock.now > deadline
-        if isLate { complain("some images are still loading after \(Self.timeLimit) s") }
+        if isLate {
+            complain(localized("some images are still loading after {seconds} s", ["seconds": "\(Self.timeLimit)"]))
+        }
         // The first settled frames still lay out and draw earlier changes.
         guard settledFrameCount > 2 || isLate else { return gboolean(1) }
         // Records after the frame: a widget that requests a redraw, as a spinner does in each frame, has no drawing
@@ -50,12 +52,12 @@ import WebImageGTK
     private func record() {
         let screenshot = WindowScreenshot(of: window.widget)
         var isWritten = screenshot.save(to: path)
-        if !isWritten { complain("the screenshot cannot be written to \(path)") }
+        if !isWritten { complain(localized("the screenshot cannot be written to {path}", ["path": path])) }
         guard window.shownPage == "photos" else { return whenDone(isWritten && window.isComplete) }
         let report = GalleryReport(of: window, in: screenshot)
         if let reportPath, !report.write(to: reportPath) {
             isWritten = false
-            complain("the report cannot be written to \(reportPath)")
+            complain(localized("the report cannot be written to {path}", ["path": reportPath]))
         }
         print(report.figures.line)
         let failures = report.cells.compactMap(\.error) + [window.photos.openingFailure].compactMap(\.self)

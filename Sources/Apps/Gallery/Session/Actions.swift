@@ -8,10 +8,18 @@ import WebImageGTK
 /// Menus and buttons name actions as `win.NAME`. The window of keyboard shortcuts lists those with keys.
 @MainActor struct Action {
     /// The part of the shortcuts window that lists it.
-    enum Group: String, CaseIterable {
-        case general = "General"
-        case photos = "Photos"
-        case viewer = "Viewer"
+    enum Group: CaseIterable {
+        case general, photos, organizing, viewer, developers
+
+        var title: String {
+            switch self {
+            case .general: localized("General")
+            case .photos: localized("Photos")
+            case .organizing: localized("Stars, tags and folders")
+            case .viewer: localized("Viewer")
+            case .developers: localized("For developers")
+            }
+        }
     }
 
     let name: String

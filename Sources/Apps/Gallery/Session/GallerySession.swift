@@ -5,6 +5,8 @@ import WebImageGTK
 @MainActor final class GallerySession {
     let manager: WebImageManager
     let collection = PhotoCollection()
+    let index: PhotoIndex
+    let search: PhotoSearch
     let loads = LoadLog()
     let settings: GallerySettings
     let fileChanges = FileChangeQueue()
@@ -13,6 +15,9 @@ import WebImageGTK
     var trash = Trash()
     /// Shows a short message over the window, with a button if there is something to do about it.
     var onToast: (_ message: String, _ button: ToastButton?) -> Void = { _, _ in }
+
+    /// Whether a message has said where stars and tags are kept.
+    var hasSaidWhereMarksAre = false
 
     /// Called when files are back from the trash, and in the collection.
     var onReturn: (_ files: Set<URL>) -> Void = { _ in }
@@ -34,6 +39,8 @@ import WebImageGTK
         configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) {
         self.settings = settings
+        index = PhotoIndex(of: collection)
+        search = PhotoSearch(collection, index)
         history = UndoHistory(fileChanges)
         var storage = DiskCache.Configuration()
         if let cacheDirectory { storage.directory = cacheDirectory }
@@ -71,20 +78,28 @@ import WebImageGTK
     func showToast(
         _ message: String, of files: [URL], keeping byteCount: Int = 0, undo: @escaping @MainActor () async -> String?
     ) {
-        let step = history.add(of: files, byteCount: byteCount, undo)
-        showToast(message, ToastButton(title: "_Undo", step: step) { [history] in history.undo(step) })
+        let step = noteStep(of: files, keeping: byteCount, undo: undo)
+        showToast(message, ToastButton(title: localized("_Undo"), step: step) { [history] in history.undo(step) })
     }
+
+    /// Notes what was done, without a message: the window shows it.
+    ///
+    /// - Parameters: those of ``showToast(_:of:keeping:undo:)``.
+    @discardableResult func noteStep(
+        of files: [URL], keeping byteCount: Int = 0, undo: @escaping @MainActor () async -> String?
+    ) -> UndoHistory.Step { history.add(of: files, byteCount: byteCount, undo) }
 
     /// Says why a step is not taken back, with a button that removes it: otherwise, it is before the others.
     private func showFailure(_ reason: String, ofUndoing step: UndoHistory.Step) {
         showToast(
-            "\(reason)\(reason.hasSuffix(".") ? "" : ".") Ctrl+Z tries again.",
-            ToastButton(title: "_Forget", step: step) { [history] in history.forget(step) })
+            localized(
+                "{reason} Ctrl+Z tries again.", ["reason": reason.hasSuffix(".") ? reason : reason + "."]),
+            ToastButton(title: localized("_Forget"), step: step) { [history] in history.forget(step) })
     }
 
     /// Takes back what was done last, after the commands before have ended: until then, they have no step.
     func undo() {
-        fileChanges.run([]) { [self] in if !history.undoLast() { showToast("There is nothing to undo") } }
+        fileChanges.run([]) { [self] in if !history.undoLast() { showToast(localized("There is nothing to undo")) } }
     }
 
     /// Removes an image from memory and disk, at every size. Views keep what they show.
@@ -94,4 +109,13 @@ import WebImageGTK
 
     /// The manager's cache.
     var cache: ImageCache { manager.configuration.cache as? ImageCache ?? .shared }
+}
+
+extension GallerySession {
+    /// What finds images, with hidden ones if the settings say so.
+    var locationReader: LocationReader {
+        var reader = LocationReader(manager: manager)
+        reader.scanner.findsHidden = settings.values.showsHidden
+        return reader
+    }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// The user's choices, kept in a JSON file in the user's configuration directory.
@@ -23,12 +24,30 @@ import WebImageGTK
         var rowHeight = 150.0
         /// The order of the images in folders.
         var order = PhotoOrder.name
+        /// Whether the last images of the order come first.
+        var isReversed = false
+        /// Whether files and folders whose names begin with a dot are shown.
+        var showsHidden = false
         /// Whether names and dates are below the images of the grid.
         var showsNames = false
         /// Whether the viewer shows the images around the current one.
         var showsFilmstrip = false
         /// The locations opened lately, newest first.
         var recentLocations: [String] = []
+        /// The folder opened last, as ``SystemString/location`` has it; empty for none.
+        var lastFolder = ""
+        /// Whether the program begins with that folder.
+        var opensLastFolder = true
+        /// The folders to which files were copied or moved, newest first.
+        var recentTargets: [String] = []
+        /// Whether the folders are beside the images.
+        var showsSidebar = false
+        /// What is behind the image in the viewer.
+        var background = PhotoBackground.system
+        /// Whether the wheel shows the next image. It zooms otherwise, and always with Ctrl.
+        var wheelTurnsPages = false
+        /// The style of the whole program.
+        var colorScheme = ColorSchemeChoice.system
 
         /// The limits of the caches, in bytes.
         var memoryByteLimit: Int { memoryMebibytes << 20 }
@@ -44,6 +63,7 @@ import WebImageGTK
         static let slideSeconds = 1...60
         static let rowHeight = 60.0...600.0
         static let recentLocationCount = 10
+        static let recentTargetCount = 5
     }
 
     private(set) var values: Values
@@ -107,6 +127,18 @@ import WebImageGTK
         }
     }
 
+    /// Notes the folder that was opened last.
+    func noteFolder(_ folder: SystemString) { change { $0.lastFolder = folder.withoutSlashAtEnd.location } }
+
+    /// Puts a folder at the front of those to which files were copied or moved.
+    func noteTarget(_ folder: SystemString) {
+        let location = folder.withoutSlashAtEnd.location
+        change { values in
+            values.recentTargets.removeAll { $0 == location }
+            values.recentTargets.insert(location, at: 0)
+        }
+    }
+
     // MARK: File
 
     /// Stores a change that was not stored yet. Blocks until the file is written; called at the program's end.
@@ -151,6 +183,15 @@ extension GallerySettings.Values {
         read(.showsNames, &showsNames)
         read(.showsFilmstrip, &showsFilmstrip)
         read(.recentLocations, &recentLocations)
+        read(.isReversed, &isReversed)
+        read(.showsHidden, &showsHidden)
+        read(.lastFolder, &lastFolder)
+        read(.opensLastFolder, &opensLastFolder)
+        read(.recentTargets, &recentTargets)
+        read(.showsSidebar, &showsSidebar)
+        read(.background, &background)
+        read(.wheelTurnsPages, &wheelTurnsPages)
+        read(.colorScheme, &colorScheme)
         clamp()
     }
 
@@ -163,6 +204,7 @@ extension GallerySettings.Values {
         slideSeconds.clamp(to: Limits.slideSeconds)
         rowHeight.clamp(to: Limits.rowHeight)
         recentLocations = Array(recentLocations.prefix(Limits.recentLocationCount))
+        recentTargets = Array(recentTargets.prefix(Limits.recentTargetCount))
     }
 }
 

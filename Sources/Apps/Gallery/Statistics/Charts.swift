@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A chart that is an image for assistive technologies, with a text that has its values.
@@ -67,11 +68,11 @@ extension LoadSource {
 
     var title: String {
         switch self {
-        case .memory: "Memory"
-        case .disk: "Disk cache"
-        case .network: "Network"
-        case .file: "Files"
-        case .failed: "Failed"
+        case .memory: localized("Memory")
+        case .disk: localized("Disk cache")
+        case .network: localized("Network")
+        case .file: localized("Files")
+        case .failed: localized("Failed")
         }
     }
 }

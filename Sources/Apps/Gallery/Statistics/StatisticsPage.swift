@@ -13,16 +13,17 @@ import WebImageGTK
     private let shareLegend: [LoadSource: ChartLegend]
     private let hitRate = ObjectPointer.label("", "title-1", "numeric")
     private let hitRateNote = ObjectPointer.label("", "dim-label", "caption")
-    private let memory = BarRow("Memory", .green)
-    private let disk = BarRow("Disk", .yellow)
-    private let pixels = BarRow("Pixels on disk", .orange)
+    private let memory = BarRow(localized("Memory"), .green)
+    private let disk = BarRow(localized("Disk"), .yellow)
+    private let pixels = BarRow(localized("Pixels on disk"), .orange)
     private let queues = LineChart { Amount.decimal($0) }
     private let queueLegend = [
-        ChartLegend("Loads", .blue), ChartLegend("Waiting to be decoded", .orange), ChartLegend("Transfers", .green),
+        ChartLegend(localized("Loads"), .blue), ChartLegend(localized("Waiting to be decoded"), .orange),
+        ChartLegend(localized("Transfers"), .green),
     ]
     private let decoding = ObjectPointer.column(spacing: 12)
     private var decodingRows: [String: BarRow] = [:]
-    private let noDecoding = ObjectPointer.label("No images decoded yet.", "dim-label")
+    private let noDecoding = ObjectPointer.label(localized("No images decoded yet."), "dim-label")
     private let throughput = LineChart { Amount.bytes(Int($0)) + "/s" }
     private let throughputNote = ObjectPointer.label("", "caption", "numeric")
 
@@ -31,7 +32,8 @@ import WebImageGTK
         shareLegend = Dictionary(
             uniqueKeysWithValues: LoadSource.allCases.map { ($0, ChartLegend($0.title, $0.color)) })
         let empty = ObjectPointer(adw_status_page_new()).set("icon-name", "power-profile-performance-symbolic")
-            .set("title", "No loads yet").set("description", "Open images to see what the caches save.")
+            .set("title", localized("No loads yet")).set(
+                "description", localized("Open images to see what the caches save."))
         gtk_stack_add_named(widget.opaque, empty.widget, "empty")
         gtk_stack_add_named(
             widget.opaque,
@@ -46,28 +48,29 @@ import WebImageGTK
     }
 
     private func makeContent() -> ObjectPointer {
-        let reset = ObjectPointer.button("_Reset") { [weak self] in self?.meter.reset() }
+        let reset = ObjectPointer.button(localized("_Reset")) { [weak self] in self?.meter.reset() }
             .aligned(GTK_ALIGN_END, GTK_ALIGN_START)
-        gtk_widget_set_tooltip_text(reset.widget, "Forget the loads so far")
+        gtk_widget_set_tooltip_text(reset.widget, localized("Forget the loads so far"))
         let rate = ObjectPointer.column([hitRate, hitRateNote]).expanding(vertically: false)
         return .column(
             spacing: 18,
             [
                 .row(spacing: 12, [rate, reset]),
                 Self.card(
-                    "Where images came from", "The latest loads, from left to right",
+                    localized("Where images came from"), localized("The latest loads, from left to right"),
                     [shares.widget] + LoadSource.allCases.compactMap { shareLegend[$0]?.widget }),
                 Self.card(
-                    "Bytes in the caches", "Used, of the limit", [memory.widget, disk.widget, pixels.widget]),
+                    localized("Bytes in the caches"), localized("Used, of the limit"),
+                    [memory.widget, disk.widget, pixels.widget]),
                 Self.card(
-                    "Work in progress", "The last minute with activity",
+                    localized("Work in progress"), localized("The last minute with activity"),
                     [queues.widget] + queueLegend.map(\.widget)),
                 Self.card(
-                    "Decoding time",
-                    "Median (bar) and 95th percentile (light bar)",
+                    localized("Decoding time"),
+                    localized("Median (bar) and 95th percentile (light bar)"),
                     [decoding, noDecoding]),
                 Self.card(
-                    "Throughput", "Bytes from servers, in the minute before the last transfer",
+                    localized("Throughput"), localized("Bytes from servers, in the minute before the last transfer"),
                     [throughput.widget, throughputNote]),
             ])
     }
@@ -94,27 +97,37 @@ import WebImageGTK
         hitRate.text = statistics.hitRate.map(Amount.percent) ?? "–"
         hitRateNote.text =
             statistics.hitRate == nil
-            ? "No image has been loaded from a server yet." : "of the images from servers came from a cache"
+            ? localized("No image has been loaded from a server yet.")
+            : localized("of the images from servers came from a cache")
         for source in LoadSource.allCases {
             let count = statistics.counts[source, default: 0]
             let share = Amount.percent(Double(count) / Double(statistics.loadCount))
-            shareLegend[source]?.show("\(Amount.counted(count, "load", "loads")), \(share)", isVisible: count > 0)
+            shareLegend[source]?.show(
+                counted("{count} load, {share}", "{count} loads, {share}", count: count, ["share": share]),
+                isVisible: count > 0)
         }
         shares.show(statistics.steps)
         shares.describe(
-            "Where images came from: "
-                + LoadSource.allCases.filter { statistics.counts[$0] != nil }.map {
-                    "\($0.title) \(Amount.counted(statistics.counts[$0, default: 0], "load", "loads"))"
-                }.joined(separator: ", "))
+            localized(
+                "Where images came from: {list}",
+                [
+                    "list": LoadSource.allCases.filter { statistics.counts[$0] != nil }.map {
+                        counted(
+                            "{source} {count} load", "{source} {count} loads", count: statistics.counts[$0, default: 0],
+                            ["source": $0.title])
+                    }.joined(separator: ", ")
+                ]))
         show(statistics.formats)
         throughput.show([LineChart.Line(color: .blue, values: statistics.throughput)])
         let peak = statistics.throughput.max() ?? 0
         let text =
             peak == 0
-            ? "No transfers yet."
-            : "\(Amount.bytes(statistics.wireByteCount)) in total, at a peak of \(Amount.bytes(Int(peak)))/s"
+            ? localized("No transfers yet.")
+            : localized(
+                "{total} in total, at a peak of {rate}",
+                ["total": Amount.bytes(statistics.wireByteCount), "rate": Amount.rate(peak)])
         throughputNote.text = text
-        throughput.describe("Throughput: \(text)")
+        throughput.describe(localized("Throughput: {text}", ["text": text]))
     }
 
     private func show(_ formats: [LoadStatistics.FormatTime]) {
@@ -126,9 +139,11 @@ import WebImageGTK
             let row = decodingRows[format.name] ?? BarRow(format.name, .orange)
             if decodingRows.updateValue(row, forKey: format.name) == nil { decoding.append(row.widget) }
             row.show(
-                "\(Amount.duration(format.median)), 95 %: \(Amount.duration(format.high))",
+                localized(
+                    "{median}, 95 %: {high}",
+                    ["median": Amount.duration(format.median), "high": Amount.duration(format.high)]),
                 format.median / longest, light: format.high / longest,
-                detail: Amount.counted(format.count, "image", "images"))
+                detail: counted("{count} image", "{count} images", count: format.count))
         }
         decoding.isVisible = !formats.isEmpty
         noDecoding.isVisible = formats.isEmpty
@@ -146,12 +161,20 @@ import WebImageGTK
         queues.show(
             zip(colors, values).map { LineChart.Line(color: $0, values: $1.map { Double($0) }) })
         for (legend, values) in zip(queueLegend, values) {
-            legend.show("now \(values.last ?? 0), peak \(values.max() ?? 0)", isVisible: true)
+            legend.show(
+                localized("now {now}, peak {peak}", ["now": values.last ?? 0, "peak": values.max() ?? 0]),
+                isVisible: true)
         }
         queues.describe(
-            "Work in progress: "
-                + zip(queueLegend, values).map { "\($0.title) \($1.last ?? 0), peak \($1.max() ?? 0)" }
-                .joined(separator: "; "))
+            localized(
+                "Work in progress: {list}",
+                [
+                    "list": zip(queueLegend, values).map {
+                        localized(
+                            "{title} {now}, peak {peak}",
+                            ["title": $0.title, "now": $1.last ?? 0, "peak": $1.max() ?? 0])
+                    }.joined(separator: "; ")
+                ]))
     }
 }
 
@@ -202,7 +225,9 @@ import WebImageGTK
     /// Shows bytes.
     func show(_ count: Int, of limit: Int?) {
         bar.widget.isVisible = limit != nil
-        guard let limit, limit > 0 else { return show("\(Amount.bytes(count)), no limit", 0) }
-        show("\(Amount.bytes(count)) of \(Amount.bytes(limit))", Double(count) / Double(limit))
+        guard let limit, limit > 0 else { return show(localized("{size}, no limit", ["size": Amount.bytes(count)]), 0) }
+        show(
+            localized("{part} of {whole}", ["part": Amount.bytes(count), "whole": Amount.bytes(limit)]),
+            Double(count) / Double(limit))
     }
 }

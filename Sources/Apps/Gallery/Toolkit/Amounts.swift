@@ -31,14 +31,14 @@ enum Amount {
         case ..<100: "\(Int(seconds.rounded())) s"
         case ..<(100 * 60): "\(Int((seconds / 60).rounded())) min"
         case ..<(2 * 86_400): "\(Int((seconds / 3_600).rounded())) h"
-        default: "\(Int(min(max(seconds / 86_400, -1e9), 1e9).rounded())) days"
+        default: days(Int(min(max(seconds / 86_400, -1e9), 1e9).rounded()))
         }
     }
 
-    /// `1 load`, `2 loads`.
-    static func counted(_ count: Int, _ one: String, _ several: String) -> String {
-        "\(count) \(count == 1 ? one : several)"
-    }
+    private static func days(_ count: Int) -> String { counted("{count} day", "{count} days", count: count) }
+
+    /// A number of bytes in a second: `1.5 KiB/s`.
+    static func rate(_ bytesPerSecond: Double) -> String { "\(bytes(Int(bytesPerSecond)))/s" }
 
     static func percent(_ fraction: Double) -> String { "\(Int((fraction * 100).rounded())) %" }
 

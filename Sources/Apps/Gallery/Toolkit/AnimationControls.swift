@@ -7,7 +7,7 @@ import WebImageGTK
     let widget: ObjectPointer
     let slider = ObjectPointer(gtk_scale_new(GTK_ORIENTATION_HORIZONTAL, nil))
     let rateMenu: ObjectPointer
-    private let playButton = ObjectPointer.iconButton("media-playback-start-symbolic", "Play")
+    private let playButton = ObjectPointer.iconButton("media-playback-start-symbolic", localized("Play"))
     private let label = ObjectPointer.label("", "numeric", "dim-label")
     private var picture: (any ImageSlotOwner)?
     private var frameCount = 0
@@ -16,13 +16,15 @@ import WebImageGTK
 
     /// - Parameter subject: what is controlled, where there are several animations.
     init(of subject: String? = nil) {
-        let suffix = subject.map { " of \($0)" } ?? ""
-        rateMenu = .dropDown(Self.rates.map(Self.title), "Rate\(suffix)")
-        rateMenu.named("Rate\(suffix)").set("selected", Self.rates.firstIndex(of: 1) ?? 0)
-        let back = ObjectPointer.iconButton("media-skip-backward-symbolic", "Previous frame")
-        let forward = ObjectPointer.iconButton("media-skip-forward-symbolic", "Next frame")
+        let values = ["subject": subject ?? ""]
+        let rateName = subject == nil ? localized("Rate") : localized("Rate of {subject}", values)
+        rateMenu = .dropDown(Self.rates.map(Self.title), rateName)
+        rateMenu.named(rateName).set("selected", Self.rates.firstIndex(of: 1) ?? 0)
+        let back = ObjectPointer.iconButton("media-skip-backward-symbolic", localized("Previous frame"))
+        let forward = ObjectPointer.iconButton("media-skip-forward-symbolic", localized("Next frame"))
         gtk_scale_set_draw_value(slider.as(), 0)
-        slider.expanding(vertically: false).setAccessibleLabel("Frame\(suffix)")
+        slider.expanding(vertically: false).setAccessibleLabel(
+            subject == nil ? localized("Frame") : localized("Frame of {subject}", values))
         label.set("wrap", false).set("margin-start", 6)
         let buttons = ObjectPointer(gtk_center_box_new())
         gtk_center_box_set_start_widget(buttons.opaque, label.widget)
@@ -86,7 +88,7 @@ import WebImageGTK
         let isPlaying = player?.isPlaying == true
         let icon = isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic"
         guard playButton.get("icon-name", as: String.self) != icon else { return }
-        playButton.set("icon-name", icon).named(isPlaying ? "Pause" : "Play")
+        playButton.set("icon-name", icon).named(isPlaying ? localized("Pause") : localized("Play"))
     }
 
     // MARK: Control

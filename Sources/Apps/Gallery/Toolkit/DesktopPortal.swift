@@ -17,13 +17,13 @@ struct DesktopPortal: Sendable {
         case cancelled
         case failed(String)
 
-        static let stopped = Failure.noPortal("it has stopped")
+        static var stopped: Failure { .noPortal(localized("it has stopped")) }
 
         var description: String {
             switch self {
-            case .noPortal(let reason): "No desktop portal answers (\(reason))"
-            case .unsupported: "This desktop's portal does not support it"
-            case .cancelled: "Cancelled"
+            case .noPortal(let reason): localized("No desktop portal answers ({reason})", ["reason": reason])
+            case .unsupported: localized("This desktop's portal does not support it")
+            case .cancelled: localized("Cancelled")
             case .failed(let reason): reason
             }
         }
@@ -143,7 +143,7 @@ struct DesktopPortal: Sendable {
         func subscribe(_ connection: ObjectPointer, _ token: String) throws(Failure) {
             guard let name = g_dbus_connection_get_unique_name(connection.opaque) else {
                 g_object_unref(connection.address)
-                throw .noPortal("the bus gives no name")
+                throw .noPortal(localized("the bus gives no name"))
             }
             let sender = String(cString: name).drop { $0 == ":" }.replacing(".", with: "_")
             // The subscriptions own the answer until they end.
@@ -158,7 +158,7 @@ struct DesktopPortal: Sendable {
                     switch g_variant_get_uint32(code) {
                     case 0: answer.end(.success(()))
                     case 1: answer.end(.failure(.cancelled))
-                    default: answer.end(.failure(.failed("The desktop has not done it")))
+                    default: answer.end(.failure(.failed(localized("The desktop has not done it"))))
                     }
                 }, Unmanaged.passRetained(self).toOpaque(),
                 { data in if let data { Unmanaged<Answer>.fromOpaque(data).release() } })

@@ -8,9 +8,9 @@ import WebImageGTK
     let widget = ObjectPointer(adw_status_page_new())
     var onRetry: () -> Void = {}
 
-    init(_ title: String = "Image not available") {
+    init(_ title: String = localized("Image not available")) {
         widget.set("icon-name", "dialog-error-symbolic").set("title", title).expanding()
-        let button = ObjectPointer.button("_Try again") { [weak self] in self?.onRetry() }
+        let button = ObjectPointer.button(localized("_Try again")) { [weak self] in self?.onRetry() }
         button.style("pill").style("suggested-action").aligned(GTK_ALIGN_CENTER)
         adw_status_page_set_child(widget.opaque, button.widget)
     }

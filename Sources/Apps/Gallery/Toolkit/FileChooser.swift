@@ -24,6 +24,15 @@ import WebImageGTK
         gtk_native_dialog_show(self.as())
     }
 
+    /// Has a `GtkFileChooserNative` begin in a folder.
+    ///
+    /// - Parameter location: as ``location(ofFile:)`` returns it; empty for GTK's choice.
+    func beginChoosing(in location: String) {
+        guard !location.isEmpty, let file = g_file_new_for_commandline_arg(location) else { return }
+        web_image_file_chooser_set_folder(opaque, file)
+        g_object_unref(UnsafeMutableRawPointer(file))
+    }
+
     /// Returns the path of a `GFile`, also where a device or a share is mounted; without one, its URL.
     static func location(ofFile file: OpaquePointer) -> String {
         guard let text = g_file_get_path(file) ?? g_file_get_uri(file) else { return "" }

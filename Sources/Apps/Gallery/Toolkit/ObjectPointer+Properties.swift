@@ -76,9 +76,4 @@ extension String: PropertyValue {
             address, property, target.address, targetProperty,
             GBindingFlags(rawValue: G_BINDING_BIDIRECTIONAL.rawValue | G_BINDING_SYNC_CREATE.rawValue))
     }
-
-    /// The pointer as the type of a C function's argument, for classes whose fields are public.
-    func `as`<Instance>(_ type: Instance.Type = Instance.self) -> UnsafeMutablePointer<Instance> {
-        address.assumingMemoryBound(to: Instance.self)
-    }
 }

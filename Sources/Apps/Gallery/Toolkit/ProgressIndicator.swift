@@ -19,7 +19,7 @@ import WebImageGTK
     private static let pulseMilliseconds: UInt32 = 80
 
     /// - Parameter label: the label for assistive technologies.
-    init(_ label: String = "Loading") {
+    init(_ label: String = localized("Loading")) {
         widget.style("osd").aligned(GTK_ALIGN_FILL, GTK_ALIGN_START)
         widget.setAccessibleLabel(label)
         widget.isVisible = false

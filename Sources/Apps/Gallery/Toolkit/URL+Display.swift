@@ -5,7 +5,7 @@ import WebImageGTK
 extension URL {
     /// The name for users: a file's name, or the host.
     var displayName: String {
-        guard !isData else { return "Image data" }
+        guard !isData else { return localized("Image data") }
         let path = isFileURL ? filePath.description : path(percentEncoded: false)
         let name = path.split(separator: "/").last.map(String.init) ?? ""
         return name.isEmpty ? host() ?? displayText : name

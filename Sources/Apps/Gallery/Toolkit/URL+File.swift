@@ -22,4 +22,10 @@ extension SystemString {
 
     /// The part of a path behind its last slash.
     var fileName: SystemString { SystemString(bytes.dropFirst(folder.bytes.count)) }
+
+    /// A path of a folder without the slash at its end, which only the root has.
+    var withoutSlashAtEnd: SystemString {
+        let end = bytes.reversed().drop { $0 == UInt8(ascii: "/") }.count
+        return end == 0 ? self : SystemString(bytes.prefix(end))
+    }
 }

@@ -21,7 +21,7 @@ import WebImageGTK
     init(session: GallerySession) {
         self.session = session
         super.init(role: GTK_ACCESSIBLE_ROLE_LIST)
-        widget.style("filmstrip").setAccessibleLabel("Filmstrip")
+        widget.style("filmstrip").setAccessibleLabel(localized("Filmstrip"))
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         session.collection.observe { [weak self] change in
             if case .content(let urls) = change {

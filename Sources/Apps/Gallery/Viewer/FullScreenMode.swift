@@ -6,8 +6,8 @@ import WebImageGTK
 @MainActor final class FullScreenMode {
     private let header: ObjectPointer
     private let controls: ViewerControls
-    private let canvas: PhotoCanvas
-    private var area: ObjectPointer { canvas.widget }
+    private let canvas: ZoomView
+    private var area: ObjectPointer { ObjectPointer(canvas.widget) }
     private var window: ObjectPointer?
     private var idleCall: MainLoopCall?
     private var position = SIMD2<Double>(-1, -1)
@@ -18,11 +18,11 @@ import WebImageGTK
 
     private static let idleMilliseconds: UInt32 = 2_500
 
-    init(header: ObjectPointer, controls: ViewerControls, canvas: PhotoCanvas) {
+    init(header: ObjectPointer, controls: ViewerControls, canvas: ZoomView) {
         (self.header, self.controls, self.canvas) = (header, controls, canvas)
         let motion = ObjectPointer(gtk_event_controller_motion_new())
         motion.onPoint("motion") { [weak self] x, y in self?.pointerDidMove(to: SIMD2(x, y)) }
-        gtk_widget_add_controller(canvas.widget.widget, motion.opaque)
+        gtk_widget_add_controller(canvas.widget, motion.opaque)
         for part in controls.parts {
             let focus = ObjectPointer(gtk_event_controller_focus_new())
             focus.onSignal("enter") { [weak self] in self?.wake() }
@@ -48,7 +48,7 @@ import WebImageGTK
         guard let window else { return }
         isActive = gtk_window_is_fullscreen(window.as()) != 0 && gtk_widget_get_mapped(area.widget) != 0
         header.isVisible = !isActive
-        canvas.isImmersive = isActive
+        area.setStyle("immersive", isActive)
         controls.showFullScreen(isActive)
         wake()
         onChange()

@@ -77,7 +77,9 @@ struct PhotoExport: Sendable, Equatable {
                 try data.write(to: file, options: .atomic)
             } catch {
                 let system = (error as? CocoaError)?.userInfo["NSUnderlyingError"] as? POSIXError
-                throw .file(system.map { String(cString: strerror($0.code.rawValue)) } ?? "The file cannot be written")
+                throw .file(
+                    system.map { String(cString: strerror($0.code.rawValue)) }
+                        ?? localized("The file cannot be written"))
             }
         }
     }
@@ -111,7 +113,8 @@ struct PhotoExport: Sendable, Equatable {
     /// Returns a name for the file.
     func fileName(for url: URL, original: ImageFormat?) -> String {
         let name = url.displayName
-        let stem = url.deletingPathExtension().displayName + (crop == nil ? "" : " (cropped)")
+        let plain = url.deletingPathExtension().displayName
+        let stem = crop == nil ? plain : localized("{name} (cropped)", ["name": plain])
         guard let format = format ?? original else { return name }
         return ImageFormat(named: url.pathExtension) == format && crop == nil ? name : "\(stem).\(format.fileExtension)"
     }

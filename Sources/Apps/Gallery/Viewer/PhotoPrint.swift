@@ -61,7 +61,7 @@ import WebImageGTK
         // GTK keeps the operation until its end.
         defer { g_object_unref(operation.address) }
         guard max(image.width, image.height) <= Self.longestSide else {
-            return Failure("a side is longer than \(Self.longestSide) pixels")
+            return Failure(localized("a side is longer than {count} pixels", ["count": Self.longestSide]))
         }
         var error: UnsafeMutablePointer<GError>?
         let result = gtk_print_operation_run(operation.as(), action, window?.as(), &error)

@@ -14,11 +14,11 @@ extension PhotoViewer {
     ///
     /// - Parameter crop: the part to keep of the rotated image; `nil` for all.
     func saveAs(crop: PixelRect? = nil) {
-        guard let url = currentURL, let root, let layer = canvas.layer else { return }
-        let preview = layer.miniature(side: 320, crop: crop)
+        guard let url = currentURL, let root else { return }
+        let preview = canvas.makePaintable(maximumSide: 320, crop: crop).map { ObjectPointer($0) }
         defer { if let preview { g_object_unref(preview.address) } }
         let dialog = SaveDialog(
-            url, original: layer.picture.image?.format, quarterTurns: layer.geometry.quarterTurns, crop: crop,
+            url, original: canvas.image?.format, quarterTurns: canvas.quarterTurns, crop: crop,
             preview: preview, over: root
         ) { [weak self] export, file in
             self?.save(url, as: export, to: file)
@@ -42,11 +42,12 @@ extension PhotoViewer {
             }
             do throws(PhotoExport.Failure) {
                 try await export.write(url, to: file, manager: session.manager)
-                session.showToast("Saved as \(file.displayName)")
+                session.showToast(localized("Saved as {file}", ["file": file.displayName]))
             } catch .image(.cancelled) {
-                session.showToast("\(file.displayName) was not saved")
+                session.showToast(localized("{file} was not saved", ["file": file.displayName]))
             } catch {
-                session.showToast("\(file.displayName) cannot be saved: \(error)")
+                session.showToast(
+                    localized("{file} cannot be saved: {error}", ["file": file.displayName, "error": error]))
             }
         }
     }
@@ -55,32 +56,32 @@ extension PhotoViewer {
 
     /// Copies the image, rotated as it is on screen, with its location.
     func copyImage() async {
-        guard let url = currentURL, let layer = canvas.layer else { return }
+        guard let url = currentURL else { return }
         do {
-            let image = try await fullImage(of: layer, url)
+            let image = try await fullImage(of: url)
             guard currentURL == url else { return }
-            let content = Self.content(of: image, at: url)
+            let content = image.makeContentProvider(location: url)
             gdk_clipboard_set_content(gtk_widget_get_clipboard(widget.widget), content)
             content.map { g_object_unref($0) }
-            session.showToast("Image copied")
+            session.showToast(localized("Image copied"))
         } catch {
-            session.showToast("The image cannot be copied: \(error.userDescription)")
+            session.showToast(localized("The image cannot be copied: {error}", ["error": error.userDescription]))
         }
     }
 
     /// Returns the image, or the frame of an animation, as it is on screen: rotated, with as many pixels as the viewer shows when it is
     /// zoomed in.
-    private func fullImage(of layer: PhotoLayer, _ url: URL) async throws(WebImageError) -> Image {
+    private func fullImage(of url: URL) async throws(WebImageError) -> Image {
         var image: Image
-        if let frame = layer.picture.player?.currentFrame {
+        if let frame = canvas.player?.currentFrame {
             image = Image(pixels: frame)
         } else {
             var request = WebImageRequest(url, options: [.avoidForcedDecode, .firstFrameOnly], priority: .high)
-            request.decodedByteLimit = PhotoLayer.fullByteLimit
+            request.decodedByteLimit = canvas.pixelByteLimit
             request.keepsPixels = false
             image = try await session.manager.image(for: request.forOwnFiles)
         }
-        let turns = layer.geometry.quarterTurns
+        let turns = canvas.quarterTurns
         guard turns != 0 else { return image }
         return try await image.processed(by: [.rotate(degrees: Double(turns * 90))])
     }
@@ -88,15 +89,16 @@ extension PhotoViewer {
     // MARK: Printer
 
     func printImage() async {
-        guard let url = currentURL, let layer = canvas.layer else { return }
+        guard let url = currentURL else { return }
         let image: Image
-        do { image = try await fullImage(of: layer, url) } catch {
-            return session.showToast("The image cannot be printed: \(error.userDescription)")
+        do { image = try await fullImage(of: url) } catch {
+            return session.showToast(
+                localized("The image cannot be printed: {error}", ["error": error.userDescription]))
         }
         // The window may be closed meanwhile.
         guard currentURL == url, let root else { return }
         PhotoPrint(image: image, title: url.displayName).run(over: root) { [session] failure in
-            if let failure { session.showToast("The image was not printed: \(failure)") }
+            if let failure { session.showToast(localized("The image was not printed: {error}", ["error": failure])) }
         }
     }
 
@@ -105,36 +107,7 @@ extension PhotoViewer {
         // A text cannot have a path that is not UTF-8.
         let path = url.isFileURL ? url.filePath.text : nil
         Clipboard.copy(path ?? url.absoluteString, of: widget)
-        session.showToast(path == nil ? "Link copied" : "Path copied")
-    }
-
-    /// Returns an image as a texture and as its location, for the clipboard or a drag. The caller owns the provider.
-    private static func content(of image: Image, at url: URL) -> UnsafeMutablePointer<GdkContentProvider>? {
-        let texture = ObjectPointer(image.makeTexture())
-        defer { g_object_unref(texture.address) }
-        var value = GValue()
-        g_value_init(&value, gdk_texture_get_type())
-        g_value_set_object(&value, texture.address)
-        let pixels = gdk_content_provider_new_for_value(&value)
-        g_value_unset(&value)
-        var providers: [UnsafeMutablePointer<GdkContentProvider>?] = [location(url), pixels]
-        return gdk_content_provider_new_union(&providers, gsize(providers.count))
-    }
-
-    private static func location(_ url: URL) -> UnsafeMutablePointer<GdkContentProvider>? {
-        guard url.isFileURL else {
-            let text = "\(url.absoluteString)\r\n"
-            let bytes = g_bytes_new(text, gsize(text.utf8.count))
-            defer { g_bytes_unref(bytes) }
-            return gdk_content_provider_new_for_bytes("text/uri-list", bytes)
-        }
-        var files: [OpaquePointer?] = [url.filePath.withCString { g_file_new_for_path($0) }]
-        defer { for file in files { file.map { g_object_unref(ObjectPointer($0).address) } } }
-        var value = GValue()
-        g_value_init(&value, gdk_file_list_get_type())
-        g_value_take_boxed(&value, gdk_file_list_new_from_array(&files, 1).map { UnsafeMutableRawPointer($0) })
-        defer { g_value_unset(&value) }
-        return gdk_content_provider_new_for_value(&value)
+        session.showToast(path == nil ? localized("Link copied") : localized("Path copied"))
     }
 
     // MARK: Drag
@@ -144,19 +117,19 @@ extension PhotoViewer {
         let source = ObjectPointer(gtk_drag_source_new())
         gtk_drag_source_set_actions(source.opaque, GDK_ACTION_COPY)
         source.onPrepare { [weak self] in
-            guard let self, let url = currentURL, let layer = canvas.layer, let image = layer.picture.image,
-                !layer.geometry.canPan, !source.isTouchEvent
+            guard let self, let url = currentURL, let image = canvas.image,
+                !canvas.canPan, !source.isTouchEvent
             else { return nil }
-            setDragIcon(of: source, layer)
-            return Self.content(of: image, at: url)
+            setDragIcon(of: source)
+            return image.makeContentProvider(location: url)
         }
-        gtk_widget_add_controller(canvas.widget.widget, source.opaque)
+        gtk_widget_add_controller(canvas.widget, source.opaque)
     }
 
-    private func setDragIcon(of source: ObjectPointer, _ layer: PhotoLayer) {
-        guard let icon = layer.miniature(side: 128) else { return }
-        gtk_drag_source_set_icon(source.opaque, icon.opaque, 0, 0)
-        g_object_unref(icon.address)
+    private func setDragIcon(of source: ObjectPointer) {
+        guard let icon = canvas.makePaintable(maximumSide: 128) else { return }
+        gtk_drag_source_set_icon(source.opaque, icon, 0, 0)
+        g_object_unref(ObjectPointer(icon).address)
     }
 
     // MARK: Programs
@@ -168,7 +141,7 @@ extension PhotoViewer {
         let file = ObjectPointer(url.filePath.withCString { g_file_new_for_path($0) })
         defer { g_object_unref(file.address) }
         let dialog = ObjectPointer(web_image_app_chooser_new(root.as(), file.opaque))
-        gtk_window_set_title(dialog.as(), "Open with")
+        gtk_window_set_title(dialog.as(), localized("Open with"))
         dialog.onResponse { [weak self] response in
             if response == Int(GTK_RESPONSE_OK.rawValue), let app = web_image_app_chooser_get_app(dialog.widget) {
                 self?.launch(ObjectPointer(app), url)
@@ -212,21 +185,6 @@ extension PhotoViewer {
     }
 
     private func reportLaunch(_ error: UnsafeMutablePointer<GError>?) {
-        session.showToast("No program opens the image: \(error.takeMessage())")
-    }
-}
-
-@MainActor extension ObjectPointer {
-    /// Calls `body` when a `GtkDragSource` may begin a drag. `body` returns a content provider, which the source takes over,
-    /// or `nil` for no drag.
-    func onPrepare(_ body: @escaping @MainActor () -> UnsafeMutablePointer<GdkContentProvider>?) {
-        let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> UnsafeMutableRawPointer? = {
-            _, _, _, data in
-            UnsafeMutableRawPointer(
-                bitPattern: SignalHandler<() -> UnsafeMutablePointer<GdkContentProvider>?>.with(data) {
-                    UInt(bitPattern: $0())
-                })
-        }
-        connect("prepare", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+        session.showToast(localized("No program opens the image: {error}", ["error": error.takeMessage()]))
     }
 }

@@ -9,23 +9,23 @@ extension PhotoViewer {
     ///
     /// - Parameter portal: another one in tests.
     func setAsWallpaper(through portal: DesktopPortal = DesktopPortal()) async {
-        guard let url = currentURL, let layer = canvas.layer else { return }
-        let format = layer.picture.image?.format
-        var export = PhotoExport(quality: 0.95, quarterTurns: layer.geometry.quarterTurns)
+        guard let url = currentURL else { return }
+        let format = canvas.image?.format
+        var export = PhotoExport(quality: 0.95, quarterTurns: canvas.quarterTurns)
         // Others are not known to all desktops.
         if format != .jpeg, format != .png { export.format = .jpeg }
         do throws(PhotoExport.Failure) {
             let (file, folder) = try await Self.wallpaperFile(of: url, export, session.manager)
             do throws(DesktopPortal.Failure) {
                 try await portal.setWallpaper(file.filePath)
-                session.showToast("\(url.displayName) is the wallpaper")
+                session.showToast(localized("{file} is the wallpaper", ["file": url.displayName]))
             } catch .cancelled {
             } catch {
-                session.showToast("The wallpaper was not set: \(error)")
+                session.showToast(localized("The wallpaper was not set: {error}", ["error": error]))
             }
             if let folder { await DispatchQueue.files.run { _ in Self.remove(file, folder) } }
         } catch {
-            session.showToast("The wallpaper was not set: \(error)")
+            session.showToast(localized("The wallpaper was not set: {error}", ["error": error]))
         }
     }
 
@@ -35,7 +35,7 @@ extension PhotoViewer {
     ) async throws(PhotoExport.Failure) -> (file: URL, folder: String?) {
         if url.isFileURL, export.format == nil, export.quarterTurns == 0 { return (url, nil) }
         let folder = await DispatchQueue.files.run { _ in makeFolder() }
-        guard let folder else { throw .file("No temporary folder can be made") }
+        guard let folder else { throw .file(localized("No temporary folder can be made")) }
         let file = URL(filePath: folder + "/wallpaper")
         do throws(PhotoExport.Failure) { try await export.write(url, to: file, manager: manager) } catch {
             await DispatchQueue.files.run { _ in remove(file, folder) }

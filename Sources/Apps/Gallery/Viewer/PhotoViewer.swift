@@ -16,7 +16,7 @@ import WebImageGTK
 @MainActor final class PhotoViewer {
     let widget = ObjectPointer.column()
     let session: GallerySession
-    let canvas = PhotoCanvas()
+    let canvas = ZoomView()
     let header = ObjectPointer(adw_header_bar_new())
     let controls = ViewerControls()
     let animationControls = AnimationControls()
@@ -31,14 +31,16 @@ import WebImageGTK
     let toasts = ObjectPointer(adw_toast_overlay_new())
     let filmstrip: Filmstrip
     private(set) lazy var crop = CropMode(canvas: canvas)
+    private let targetsMenu: TargetsMenu
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
-    /// The size in pixels at which the neighbors are fetched.
-    private var neighborBox: PixelSize?
+    /// The size in points for which the neighbors are fetched.
+    private var neighborSize: PointSize?
     private var labelCall: MainLoopCall?
-    private var layerCount = 0
-    /// The next image of the slide show, which fades in when it has loaded.
-    private(set) var incoming: PhotoLayer?
+    /// Whether the image itself has been on display, not only a preview of it.
+    private var hasLoaded = false
+    /// Whether the former image is on display until the current one has loaded, such as the next one of the slide show.
+    private(set) var isIncoming = false
     /// GTK's number for keeping the screen on during a slide show; 0 outside of one.
     private var inhibition: guint = 0
 
@@ -59,6 +61,7 @@ import WebImageGTK
     init(session: GallerySession) {
         self.session = session
         filmstrip = Filmstrip(session: session)
+        targetsMenu = TargetsMenu(settings: session.settings)
         fullScreen = FullScreenMode(header: header, controls: controls, canvas: canvas)
         buildContent()
         connectParts()
@@ -69,31 +72,39 @@ import WebImageGTK
     // MARK: Content
 
     private func buildContent() {
-        let back = ObjectPointer.iconButton("go-previous-symbolic", "Back") { [weak self] in self?.leave() }
-        let inspect = ObjectPointer.iconButton("dialog-information-symbolic", "Inspector") { [weak self] in
+        let back = ObjectPointer.iconButton("go-previous-symbolic", localized("Back")) { [weak self] in self?.leave() }
+        let inspect = ObjectPointer.iconButton(LoadInspector.iconName, localized("Inspector")) { [weak self] in
             self?.onInspect()
         }
-        let menu = ObjectPointer.menuButton("view-more-symbolic", "Image menu", makeMenu())
+        let menu = ObjectPointer.menuButton(
+            "view-more-symbolic", localized("Image menu"), targetsMenu.added(to: makeMenu()))
         adw_header_bar_set_title_widget(header.opaque, title.widget)
         adw_header_bar_pack_start(header.opaque, back.widget)
         for part in [menu, inspect] { adw_header_bar_pack_end(header.opaque, part.widget) }
 
         // Beside the buttons for the neighbors.
         failure.widget.margins(horizontal: 54, vertical: 0)
-        for part in [canvas.widget, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
+        let area = ObjectPointer(canvas.widget).expanding().style("photo-canvas")
+        for part in [area, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
         for part in [progress.widget, savingBar.widget] + controls.parts + crop.parts {
             gtk_overlay_add_overlay(overlay.opaque, part.widget)
         }
         animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
-        adw_toast_overlay_set_child(toasts.opaque, overlay.widget)
+        adw_toast_overlay_set_child(toasts.style("photo-viewer").opaque, overlay.widget)
         for part in [header, toasts, animationControls.widget, filmstrip.widget] { widget.append(part) }
         updateFilmstrip()
     }
 
     private func connectParts() {
+        // The actions have keys.
+        canvas.handlesKeys = false
+        canvas.autoplayFollowsSettings = true
         canvas.onSwipe = { [weak self] step in self?.userMoves(by: step) }
+        canvas.onLoadStateChange = { [weak self] _ in self?.loadStateDidChange() }
+        canvas.onZoomChange = { [weak self] in self?.updateLabelsLater() }
+        canvas.onDetailFailure = { [weak self] in self?.session.showToast($0.userDescription) }
         crop.onSave = { [weak self] in self?.saveAs(crop: $0) }
         crop.onChange = { [weak self] in if let self { controls.setObscured(crop.isActive) } }
         savingBar.onChange = { [weak self] in self?.updateProgress() }
@@ -104,10 +115,11 @@ import WebImageGTK
             self?.move(to: index)
         }
         session.settings.observe(\.showsFilmstrip) { [weak self] _ in self?.updateFilmstrip() }
+        followChoices()
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
-        canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
+        ObjectPointer(canvas.widget).onSignal("map") { [weak self] in self?.fullScreen.attach() }
         widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
     }
 
@@ -117,7 +129,7 @@ import WebImageGTK
     func open(index: Int) {
         guard session.collection.urls.indices.contains(index) else { return }
         show(index)
-        gtk_widget_grab_focus(canvas.widget.widget)
+        gtk_widget_grab_focus(canvas.widget)
     }
 
     /// Releases the image, and ends everything that is in progress.
@@ -126,13 +138,11 @@ import WebImageGTK
         crop.end()
         fullScreen.leave()
         neighborBatch?.cancel()
-        (neighborBatch, neighborBox) = (nil, nil)
-        canvas.show(nil)
-        incoming?.clear()
-        incoming = nil
+        (neighborBatch, neighborSize) = (nil, nil)
+        (index, currentURL, labelCall, isIncoming) = (nil, nil, nil, false)
+        canvas.prepareForReuse()
         showAnimation(nil)
         progress.state = .hidden
-        (index, currentURL, labelCall) = (nil, nil, nil)
         updateFilmstrip()
     }
 
@@ -147,47 +157,48 @@ import WebImageGTK
     private func show(_ index: Int, fading: Bool = false) {
         let url = session.collection.urls[index]
         (self.index, currentURL) = (index, url)
-        updateTitle()
-        // Before the first layout, the size to decode at is unknown.
-        canvas.whenSized { [weak self] in if self?.currentURL == url { self?.showLayer(url, fading: fading) } }
+        session.index.need(url)
+        load(url, fading: fading)
         onCurrentChange(url)
     }
 
-    private func showLayer(_ url: URL, fading: Bool) {
+    /// - Parameters:
+    ///   - fading: whether the former image stays until the new one has loaded, and fades into it.
+    ///   - startsAnew: whether the image begins without a rotation, also if it is the same one.
+    private func load(
+        _ url: URL, fading: Bool = false, startsAnew: Bool = false, cachePolicy: CachePolicy = .cacheFirst
+    ) {
         crop.end()
-        // Three paintables in turn: one image fades into another, while the next one loads.
-        layerCount += 1
-        let layer = PhotoLayer(
-            url, in: canvas.widget, key: "photo-\(layerCount % 3)", viewport: canvas.viewport, session: session)
-        layer.onStateChange = { [weak self, weak layer] in if let layer { self?.stateDidChange(of: layer) } }
-        layer.onGeometryChange = { [weak self] in self?.updateLabelsLater() }
-        layer.onLaterFailure = { [weak self] in self?.session.showToast($0.userDescription) }
-        incoming?.clear()
-        incoming = fading ? layer : nil
-        if !fading { present(layer, fading: false) }
-        layer.load()
-        stateDidChange(of: layer)
-        neighborBox = nil
+        let isOther = canvas.imageURL != url
+        (isIncoming, hasLoaded) = (fading, hasLoaded && !isOther && !fading)
+        canvas.transition = fading ? .fade(duration: .milliseconds(600)) : nil
+        var options: SetImageOptions = []
+        if fading { options = [.ignorePlaceholder, .forceTransition] }
+        if !isOther, canvas.image != nil { options.insert(.ignorePlaceholder) }
+        canvas.setImage(
+            WebImageRequest.photo(url, cachePolicy: cachePolicy), placeholder: .cachedVariant, options: options,
+            manager: session.manager,
+            completion: { [weak self] result in
+                if startsAnew, case .success = result { self?.canvas.resetZoom() }
+            })
+        loadStateDidChange()
+        if isOther { neighborSize = nil }
         fetchNeighbors()
-    }
-
-    private func present(_ layer: PhotoLayer, fading: Bool) {
-        canvas.show(layer, fading: fading)
-        updateTitle()
-        updateLabelsLater()
     }
 
     /// Fetches the next and the previous image, at low priority; again when the viewer has another size. The image on display
     /// joins a load in progress before its batch is cancelled.
     private func fetchNeighbors() {
-        let box = PhotoLayer.box(canvas.viewport, Double(gtk_widget_get_scale_factor(canvas.widget.widget)))
-        guard let index, box != neighborBox else { return }
-        neighborBox = box
+        let size = PointSize(
+            width: Double(gtk_widget_get_width(canvas.widget)), height: Double(gtk_widget_get_height(canvas.widget)))
+        guard let index, size.width > 0, size != neighborSize else { return }
+        neighborSize = size
+        let scale = Double(gtk_widget_get_scale_factor(canvas.widget))
         let urls = session.collection.urls
         // The slide show starts again after the last image.
         let next = slideShow.isPlaying && index + 1 == urls.count ? 0 : index + 1
         let requests = [next, index - 1].filter { $0 != index && urls.indices.contains($0) }.map {
-            PhotoLayer.request(urls[$0], box: box)
+            WebImageRequest.photo(urls[$0], for: size, scale: scale)
         }
         let former = neighborBatch
         neighborBatch = requests.isEmpty ? nil : neighbors.prefetch(requests) { _ in }
@@ -219,11 +230,9 @@ import WebImageGTK
     }
 
     private func contentDidChange() {
-        guard let url = currentURL, let layer = canvas.layer, layer.geometry.quarterTurns != 0 else {
-            return reload(cachePolicy: .reload)
-        }
+        guard let url = currentURL, canvas.quarterTurns != 0 else { return reload(cachePolicy: .reload) }
         // The rotation may be in the file now: the new image begins without one.
-        showLayer(url, fading: true)
+        load(url, fading: true, startsAnew: true, cachePolicy: .reload)
     }
 
     // MARK: Moving
@@ -249,36 +258,38 @@ import WebImageGTK
 
     // MARK: State
 
-    private func stateDidChange(of layer: PhotoLayer) {
-        if layer === incoming {
-            if case .loading = layer.state { return }
-            incoming = nil
-            present(layer, fading: true)
-        }
-        guard layer === canvas.layer else { return }
-        if case .failed(let error) = layer.state {
+    private func loadStateDidChange() {
+        guard currentURL != nil else { return }
+        switch canvas.loadState {
+        case .loading where isIncoming: return updateTitle()
+        case .loading, .idle: showPage(ObjectPointer(canvas.widget))
+        case .loaded:
+            hasLoaded = true
+            showPage(ObjectPointer(canvas.widget))
+        // The image stays.
+        case .failed(let error) where hasLoaded: session.showToast(error.userDescription)
+        case .failed(let error):
             failure.show(error)
             showPage(failure.widget)
-        } else {
-            showPage(canvas.widget)
         }
+        isIncoming = false
         updateTitle()
         updateLabelsLater()
         updateProgress()
-        controls.setHasImage(layer.picture.image != nil)
-        showAnimation(layer.picture)
-        if case .loading = layer.state { return }
+        controls.setHasImage(canvas.image != nil)
+        showAnimation(canvas)
+        if case .loading = canvas.loadState { return }
         slideShow.imageDidSettle(after: .seconds(session.settings.values.slideSeconds))
     }
 
-    private func showAnimation(_ picture: WebPaintable?) {
+    private func showAnimation(_ picture: ZoomView?) {
         animationControls.show(picture)
         animationControls.widget.isVisible = animationControls.player != nil
     }
 
     private func updateProgress() {
-        if case .loading(let fraction) = canvas.layer?.state {
-            progress.state = fraction.map { .fraction($0) } ?? .unknown
+        if case .loading = canvas.loadState, currentURL != nil, !isIncoming {
+            progress.state = canvas.loadState.fraction.map { .fraction($0) } ?? .unknown
         } else {
             progress.state = savingBar.isActive ? .unknown : .hidden
         }
@@ -291,13 +302,15 @@ import WebImageGTK
         if hadFocus == true { gtk_widget_child_focus(page.widget, GTK_DIR_TAB_FORWARD) }
     }
 
-    private func updateTitle() {
+    func updateTitle() {
         guard let index, let url = currentURL else { return }
-        let isIncomplete = canvas.layer?.url == url && canvas.layer?.isIncomplete == true
-        let position = "\(index + 1) of \(session.collection.count)"
-        title.set("title", url.displayName)
-            .set("subtitle", isIncomplete ? "\(position) · incomplete" : position)
-        canvas.widget.setAccessibleLabel(isIncomplete ? "\(url.displayName), incomplete" : url.displayName)
+        let isIncomplete = hasLoaded && canvas.image?.isPartial == true
+        let stars = session.index.facts[url]?.starText ?? ""
+        let position = localized("{number} of {count}", ["number": index + 1, "count": session.collection.count])
+        let parts = [position, stars, isIncomplete ? localized("incomplete") : ""].filter { !$0.isEmpty }
+        title.set("title", url.displayName).set("subtitle", parts.joined(separator: " · "))
+        canvas.alternativeText =
+            isIncomplete ? localized("{file}, incomplete", ["file": url.displayName]) : url.displayName
         onTitleChange()
         controls.setEnds(isFirst: index == 0, isLast: index == session.collection.count - 1)
         updateFilmstrip()
@@ -318,31 +331,33 @@ import WebImageGTK
         labelCall = MainLoopCall.whenIdle { [weak self] in
             guard let self else { return }
             labelCall = nil
-            guard let layer = canvas.layer else { return }
+            guard let url = currentURL else { return }
             fetchNeighbors()
-            controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale, detail: layer.detail)
-            controls.showKeeping(layer.url.isFileURL && layer.geometry.quarterTurns != 0)
+            controls.showZoom(canvas.imageSize == nil ? nil : canvas.scale, detail: canvas.detail)
+            controls.showKeeping(url.isFileURL && canvas.quarterTurns != 0)
         }
     }
 
     /// Loads a failed image again.
     func retry() {
-        canvas.layer?.load()
-        gtk_widget_grab_focus(canvas.widget.widget)
+        reload(cachePolicy: .cacheFirst)
+        gtk_widget_grab_focus(canvas.widget)
     }
 
     /// Loads the image again.
-    func reload(cachePolicy: CachePolicy) { canvas.layer?.load(cachePolicy: cachePolicy) }
+    func reload(cachePolicy: CachePolicy) { if let currentURL { load(currentURL, cachePolicy: cachePolicy) } }
 
     /// Whether all loads and transitions have ended. Animations may play.
     var isSettled: Bool {
-        guard let layer = canvas.layer else { return currentURL == nil }
-        return incoming == nil && !layer.isBusy && !canvas.isMoving && labelCall == nil
+        currentURL == nil || !canvas.isBusy && labelCall == nil
     }
+
+    /// The texts of the header, for tests.
+    var titleTexts: (title: String, subtitle: String) { (title.get("title"), title.get("subtitle")) }
 
     /// The error of the image on display, for tests; `nil` for none.
     var shownError: WebImageError? {
-        if case .failed(let error) = canvas.layer?.state { error } else { nil }
+        if case .failed(let error) = canvas.loadState, !hasLoaded { error } else { nil }
     }
 
     // MARK: Slide show
@@ -352,7 +367,7 @@ import WebImageGTK
         if slideShow.isPlaying { return slideShow.stop() }
         slideShow.start()
         fullScreen.enter()
-        if let layer = canvas.layer { stateDidChange(of: layer) }
+        loadStateDidChange()
     }
 
     private func advanceSlideShow() {
@@ -368,6 +383,7 @@ import WebImageGTK
         let window = gtk_widget_get_root(widget.widget).map { ObjectPointer($0) }
         inhibition =
             slideShow.isPlaying
-            ? gtk_application_inhibit(pointer.as(), window?.as(), GTK_APPLICATION_INHIBIT_IDLE, "Slide show") : 0
+            ? gtk_application_inhibit(pointer.as(), window?.as(), GTK_APPLICATION_INHIBIT_IDLE, localized("Slide show"))
+            : 0
     }
 }

@@ -19,15 +19,17 @@ import WebImageGTK
     private let losslessSwitch = ObjectPointer(gtk_switch_new())
     let metadataSwitch = ObjectPointer(gtk_switch_new())
     private let sideRow = ObjectPointer.menuRow(
-        "Longest side", sides.map { $0.map { "\($0) pixels" } ?? "Original size" })
-    private let bytesRow = ObjectPointer.menuRow("File size", byteLimits.map(\.title))
+        localized("Longest side"),
+        sides.map { $0.map { counted("{count} pixel", "{count} pixels", count: $0) } ?? localized("Original size") })
+    private let bytesRow = ObjectPointer.menuRow(localized("File size"), byteLimits.map(\.title))
     private let qualityRow, losslessRow, conversion: ObjectPointer
     private let preview: ObjectPointer?
 
     private static let sides: [Int?] = [nil, 3_840, 2_560, 1_920, 1_280, 640]
     private static let byteLimits: [(title: String, bytes: Int?)] = [
-        ("No limit", nil), ("5 MB", 5_000_000), ("2 MB", 2_000_000), ("1 MB", 1_000_000), ("500 kB", 500_000),
-        ("100 kB", 100_000),
+        (localized("No limit"), nil), (localized("5 MB"), 5_000_000), (localized("2 MB"), 2_000_000),
+        (localized("1 MB"), 1_000_000), (localized("500 kB"), 500_000),
+        (localized("100 kB"), 100_000),
     ]
 
     /// - Parameters:
@@ -47,11 +49,17 @@ import WebImageGTK
         self.export = export
         self.preview = preview
         formatRow = .menuRow(
-            "Format", choices.map { $0?.title ?? "Original file" + (original.map { " (\($0.title))" } ?? "") })
-        (qualityRow, losslessRow) = (.row("Quality", qualitySlider), .row("Lossless", losslessSwitch))
+            localized("Format"),
+            choices.map {
+                $0?.title ?? original.map { localized("Original file ({format})", ["format": $0.title]) }
+                    ?? localized("Original file")
+            })
+        (qualityRow, losslessRow) = (
+            .row(localized("Quality"), qualitySlider), .row(localized("Lossless"), losslessSwitch)
+        )
         let metadataRow = ObjectPointer.row(
-            "Keep metadata", subtitle: "Camera, date and place", metadataSwitch)
-        conversion = .group("Conversion", [qualityRow, losslessRow, sideRow, bytesRow, metadataRow])
+            localized("Keep metadata"), subtitle: localized("Camera, date and place"), metadataSwitch)
+        conversion = .group(localized("Conversion"), [qualityRow, losslessRow, sideRow, bytesRow, metadataRow])
         showExport()
         buildWindow()
         connectRows()
@@ -76,15 +84,15 @@ import WebImageGTK
     }
 
     private func buildWindow() {
-        gtk_window_set_title(window.as(), "Save as")
+        gtk_window_set_title(window.as(), localized("Save as"))
         gtk_window_set_modal(window.as(), 1)
         gtk_window_set_transient_for(window.as(), parent.as())
         window.sized(300, 240)
 
         let header = ObjectPointer(adw_header_bar_new())
         header.set("show-end-title-buttons", false).set("show-start-title-buttons", false)
-        let cancel = ObjectPointer.button("_Cancel") { [weak self] in self?.close() }
-        let save = ObjectPointer.button("_Save…") { [weak self] in self?.chooseFile() }
+        let cancel = ObjectPointer.button(localized("_Cancel")) { [weak self] in self?.close() }
+        let save = ObjectPointer.button(localized("_Save…")) { [weak self] in self?.chooseFile() }
         save.style("suggested-action")
         adw_header_bar_pack_start(header.opaque, cancel.widget)
         adw_header_bar_pack_end(header.opaque, save.widget)
@@ -105,7 +113,7 @@ import WebImageGTK
     private var previews: [ObjectPointer] {
         guard let preview else { return [] }
         let picture = ObjectPointer(gtk_picture_new_for_paintable(preview.opaque)).sized(-1, 160)
-        picture.setAccessibleLabel("What is saved")
+        picture.setAccessibleLabel(localized("What is saved"))
         let name = ObjectPointer.label(url.displayName, "caption", "dim-label").set("wrap", false).set("xalign", 0.5)
         gtk_label_set_ellipsize(name.opaque, PANGO_ELLIPSIZE_MIDDLE)
         return [.column(spacing: 6, [picture, name])]
@@ -133,7 +141,7 @@ import WebImageGTK
         conversion.isVisible = export.format != nil
         qualityRow.isVisible = export.usesQuality
         losslessRow.isVisible = export.canBeLossless
-        formatRow.set("subtitle", export.format == nil ? "The file as it is, without loss" : "")
+        formatRow.set("subtitle", export.format == nil ? localized("The file as it is, without loss") : "")
         // As high as what is shown, up to a limit; narrow screens scroll.
         gtk_window_set_default_size(window.as(), 420, export.format == nil ? -1 : 640)
     }
@@ -145,7 +153,9 @@ import WebImageGTK
 
     private func chooseFile() {
         let chooser = ObjectPointer(
-            web_image_file_chooser_new("Save as", parent.as(), GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel"))
+            web_image_file_chooser_new(
+                localized("Save as"), parent.as(), GTK_FILE_CHOOSER_ACTION_SAVE, localized("_Save"),
+                localized("_Cancel")))
         web_image_file_chooser_set_name(chooser.opaque, export.fileName(for: url, original: originalFormat))
         if url.isFileURL {
             let folder = ObjectPointer(

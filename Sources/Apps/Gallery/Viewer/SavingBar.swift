@@ -17,7 +17,7 @@ import WebImageGTK
     private static let delayMilliseconds: UInt32 = 200
 
     init() {
-        cancelButton = ObjectPointer.button("_Cancel") {}.style("flat")
+        cancelButton = ObjectPointer.button(localized("_Cancel")) {}.style("flat")
         widget = .row(spacing: 6, [label.margins(horizontal: 6), cancelButton])
         widget.style("osd").style("toolbar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_START).margins(12).isVisible = false
         gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_MIDDLE)
@@ -59,7 +59,8 @@ import WebImageGTK
     }
 
     private func update() {
-        label.text = saves.count == 1 ? "Saving \(saves[0].name)" : "Saving \(saves.count) files"
+        label.text = counted(
+            "Saving {file}", "Saving {count} files", count: saves.count, ["file": saves.first?.name ?? ""])
         if saves.isEmpty {
             delay = nil
             widget.isVisible = false

@@ -6,22 +6,23 @@ import WebImageGTK
 @MainActor final class ViewerControls {
     /// The widgets to lay over the image.
     let parts: [ObjectPointer]
-    private let previous = ObjectPointer.iconButton("go-previous-symbolic", "Previous image")
-    private let next = ObjectPointer.iconButton("go-next-symbolic", "Next image")
-    private let keepButton = ObjectPointer.iconButton("document-save-symbolic", "Keep the rotation in the file")
+    private let previous = ObjectPointer.iconButton("go-previous-symbolic", localized("Previous image"))
+    private let next = ObjectPointer.iconButton("go-next-symbolic", localized("Next image"))
+    private let keepButton = ObjectPointer.iconButton(
+        "document-save-symbolic", localized("Keep the rotation in the file"))
     private let zoomLabel = ObjectPointer(gtk_button_new_with_label("100 %"))
-    private let stopButton = ObjectPointer.iconButton("media-playback-stop-symbolic", "Stop the slide show")
-    private let fullScreenButton = ObjectPointer.iconButton("view-fullscreen-symbolic", "Full screen")
+    private let stopButton = ObjectPointer.iconButton("media-playback-stop-symbolic", localized("Stop the slide show"))
+    private let fullScreenButton = ObjectPointer.iconButton("view-fullscreen-symbolic", localized("Full screen"))
     private let bar: ObjectPointer
 
     init() {
         let buttons = [
-            ("object-rotate-left-symbolic", "Rotate left", "win.viewer-rotate-left"),
-            ("object-rotate-right-symbolic", "Rotate right", "win.viewer-rotate-right"),
-            ("zoom-out-symbolic", "Zoom out", "win.viewer-zoom-out"),
-            ("zoom-in-symbolic", "Zoom in", "win.viewer-zoom-in"),
+            ("object-rotate-left-symbolic", localized("Rotate left"), "win.viewer-rotate-left"),
+            ("object-rotate-right-symbolic", localized("Rotate right"), "win.viewer-rotate-right"),
+            ("zoom-out-symbolic", localized("Zoom out"), "win.viewer-zoom-out"),
+            ("zoom-in-symbolic", localized("Zoom in"), "win.viewer-zoom-in"),
         ].map { ObjectPointer.iconButton($0, $1).action($2) }
-        zoomLabel.action("win.viewer-toggle-fit").style("numeric").named("Fit or 100 %").sized(64, -1)
+        zoomLabel.action("win.viewer-toggle-fit").style("numeric").named(localized("Fit or 100 %")).sized(64, -1)
         stopButton.action("win.viewer-slide-show").isVisible = false
         keepButton.action("win.viewer-keep-rotation").isVisible = false
         fullScreenButton.action("win.viewer-full-screen")
@@ -46,9 +47,12 @@ import WebImageGTK
     ///   - detail: the share of the pixels that are shown; `nil` for all that the scale needs.
     func showZoom(_ scale: Double?, detail: Double? = nil) {
         let percent = { (share: Double) in "\(Int((share * 100).rounded())) %" }
-        let text = (scale.map(percent) ?? "Fit") + (detail.map { ", in the detail of \(percent($0))" } ?? "")
+        var text = scale.map(percent) ?? localized("Fit")
+        if let detail {
+            text = localized("{zoom}, in the detail of {share}", ["zoom": text, "share": percent(detail)])
+        }
         if zoomLabel.text != text { zoomLabel.text = text }
-        zoomLabel.setAccessibleLabel("Zoom \(text). Fit or 100 %")
+        zoomLabel.setAccessibleLabel(localized("Zoom {zoom}. Fit or 100 %", ["zoom": text]))
     }
 
     /// Hides the controls, and keeps them from events and from the focus.
@@ -81,6 +85,6 @@ import WebImageGTK
 
     func showFullScreen(_ isActive: Bool) {
         fullScreenButton.set("icon-name", isActive ? "view-restore-symbolic" : "view-fullscreen-symbolic")
-            .named(isActive ? "Leave full screen" : "Full screen")
+            .named(isActive ? localized("Leave full screen") : localized("Full screen"))
     }
 }

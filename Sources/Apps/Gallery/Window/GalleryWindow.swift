@@ -19,6 +19,7 @@ import WebImageGTK
     let widget: ObjectPointer
     let session: GallerySession
     let photos: PhotosPage
+    let sidebar: FolderSidebar
     private(set) lazy var learn = LearnPage(session: session)
     private lazy var statistics = StatisticsPage(session: session)
     private var openedViewer: PhotoViewer?
@@ -32,17 +33,19 @@ import WebImageGTK
     /// The switcher of pages in the header, or below the page where the header is too narrow.
     private let switcher = ObjectPointer(adw_view_switcher_title_new())
     private let lowerSwitcher = ObjectPointer(adw_view_switcher_bar_new())
-    private var actions: [Action] = []
+    private(set) var actions: [Action] = []
+    private(set) lazy var organizer = makeOrganizer()
 
     init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
         self.session = session
         widget = ObjectPointer(adw_application_window_new(application.as()))
         photos = PhotosPage(session: session)
+        sidebar = FolderSidebar(session: session, content: photos.widget)
         // Loads and scans may end after the window is closed, whose parts they change then.
         g_object_ref(widget.address)
         g_object_ref_sink(toasts.address)
 
-        gtk_window_set_title(widget.as(), "Gallery")
+        gtk_window_set_title(widget.as(), localized("Gallery"))
         gtk_window_set_icon_name(widget.as(), GalleryIcon.identifier)
         gtk_window_set_default_size(widget.as(), gint(size.width), gint(size.height))
         widget.sized(360, 294)
@@ -54,6 +57,8 @@ import WebImageGTK
             if let self { Action.showStates(of: actions, with: settings, in: widget) }
         }
         photos.recent.addAction(to: widget)
+        organizer.addFolderActions(to: widget)
+        Action.addPageKeys(organizer.actions, to: photos.widget)
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
         session.onToast = { [weak self] in self?.showToast($0, $1) }
@@ -71,16 +76,16 @@ import WebImageGTK
 
     private func buildContent() {
         for (name, title, icon) in [
-            ("photos", "Photos", "image-x-generic-symbolic"),
-            ("learn", "Learn", "accessories-dictionary-symbolic"),
-            ("statistics", "Statistics", "power-profile-performance-symbolic"),
+            ("photos", localized("Photos"), "image-x-generic-symbolic"),
+            ("learn", localized("Learn"), "accessories-dictionary-symbolic"),
+            ("statistics", localized("Statistics"), "power-profile-performance-symbolic"),
         ] {
-            let page = bins[name] ?? photos.widget
+            let page = bins[name] ?? sidebar.widget
             let entry = ObjectPointer(adw_view_stack_add_titled(stack.opaque, page.widget, name, title))
             entry.set("icon-name", icon)
         }
         stack.expanding()
-        adw_view_switcher_title_set_stack(switcher.set("title", "Gallery").opaque, stack.opaque)
+        adw_view_switcher_title_set_stack(switcher.set("title", localized("Gallery")).opaque, stack.opaque)
         adw_view_switcher_bar_set_stack(lowerSwitcher.opaque, stack.opaque)
         g_object_bind_property(
             switcher.address, "title-visible", lowerSwitcher.address, "reveal", G_BINDING_SYNC_CREATE)
@@ -101,31 +106,35 @@ import WebImageGTK
         let header = ObjectPointer(adw_header_bar_new())
         adw_header_bar_set_title_widget(header.opaque, title.widget)
         let locations = ObjectPointer.menu([
-            [("Open files…", "win.open-files"), ("Open folder…", "win.open-folder")],
-            [("Open location…", "win.open-location"), ("Paste", "win.paste")],
+            [(localized("Open files…"), "win.open-files"), (localized("Open folder…"), "win.open-folder")],
+            [(localized("Open location…"), "win.open-location"), (localized("Paste"), "win.paste")],
         ])
         photos.recent.addSection(to: locations)
-        let open = ObjectPointer.menuButton("document-open-symbolic", "Open", locations)
+        let open = ObjectPointer.menuButton("document-open-symbolic", localized("Open"), locations)
         let menu = ObjectPointer.menuButton(
-            "open-menu-symbolic", "Main menu",
+            "open-menu-symbolic", localized("Main menu"),
             .menu([
-                [("Larger images", "win.zoom-in"), ("Smaller images", "win.zoom-out")],
-                [("Names and dates", "win.show-names")],
-                PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort::\($0.rawValue)") },
+                [(localized("Larger images"), "win.zoom-in"), (localized("Smaller images"), "win.zoom-out")],
+                [(localized("Names and dates"), "win.show-names")],
+                PhotoOrder.allCases.map { ($0.command, "win.sort::\($0.rawValue)") }
+                    + [(localized("Reverse order"), "win.reverse")],
                 [
-                    ("Undo", "win.undo"), ("Reload", "win.reload"), ("Close all images", "win.close-all"),
+                    (localized("Undo"), "win.undo"), (localized("Reload"), "win.reload"),
+                    (localized("Close all images"), "win.close-all"),
                 ],
                 [
-                    ("Preferences", "win.preferences"), ("Keyboard shortcuts", "win.shortcuts"),
-                    ("About Gallery", "win.about"),
+                    (localized("Preferences"), "win.preferences"), (localized("Keyboard shortcuts"), "win.shortcuts"),
+                    (localized("About Gallery"), "win.about"),
                 ],
             ]))
         menu.set("primary", true)
         let spinner = ObjectPointer(gtk_spinner_new())
         ImageIndicator.showNetworkActivity(in: spinner.widget, of: .shared)
-        let inspect = ObjectPointer.iconButton("dialog-information-symbolic", "Inspector").action("win.inspector")
-        for part in [open, spinner] { adw_header_bar_pack_start(header.opaque, part.widget) }
-        for part in [menu, inspect] { adw_header_bar_pack_end(header.opaque, part.widget) }
+        let inspect = ObjectPointer.iconButton(LoadInspector.iconName, localized("Inspector")).action("win.inspector")
+        let folders = ObjectPointer.iconButton("sidebar-show-symbolic", localized("Folders")).action("win.sidebar")
+        let search = ObjectPointer.iconButton("system-search-symbolic", localized("Search")).action("win.search")
+        for part in [open, folders, spinner] { adw_header_bar_pack_start(header.opaque, part.widget) }
+        for part in [menu, inspect, search] { adw_header_bar_pack_end(header.opaque, part.widget) }
         return header
     }
 
@@ -133,6 +142,7 @@ import WebImageGTK
         photos.onOpen = { [weak self] in self?.view($0) }
         photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
         photos.recent.onOpen = { [weak self] in self?.open([$0]) }
+        sidebar.onOpen = { [weak self] in self?.open([$0], viewsImage: false) }
         flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
         // A swipe changes the visible child before it ends, and back if it is cancelled.
         leaflet.onChange(of: "visible-child") { [weak self] in
@@ -170,6 +180,9 @@ import WebImageGTK
         openedInspector = inspector
         return inspector
     }
+
+    /// The inspector, once it was shown, for tests.
+    var shownInspector: LoadInspector? { openedInspector }
 
     /// Fills the page in front, and shows the switcher while it is one for developers.
     private func pageDidChange() {
@@ -320,72 +333,83 @@ import WebImageGTK
     private func makeActions() -> [Action] {
         let dialogs = Dialogs(window: widget, session: session)
         return [
-            Action("open-files", "Open files", .general, keys: ["<Control>o"]) { [weak self] in
+            Action("open-files", localized("Open files"), .general, keys: ["<Control>o"]) { [weak self] in
                 dialogs.chooseFiles { self?.open($0) }
             },
-            Action("open-folder", "Open a folder", .general, keys: ["<Control><Shift>o"]) { [weak self] in
+            Action("open-folder", localized("Open a folder"), .general, keys: ["<Control><Shift>o"]) { [weak self] in
                 dialogs.chooseFolder { self?.open([$0]) }
             },
-            Action("open-location", "Open a location", .general, keys: ["<Control>l"]) { [weak self] in
+            Action("open-location", localized("Open a location"), .general, keys: ["<Control>l"]) { [weak self] in
                 dialogs.askForLocation { self?.open([$0]) }
             },
-            Action("paste", "Open the links on the clipboard", .general, keys: ["<Control>v"]) { [weak self] in
+            Action("paste", localized("Open the links on the clipboard"), .general, keys: ["<Control>v"]) {
+                [weak self] in
                 self?.paste()
             },
-            Action("undo", "Undo the last rotation or removal", .general, keys: ["<Control>z"]) { [session] in
+            Action("undo", localized("Undo the last change of files"), .general, keys: ["<Control>z"]) { [session] in
                 session.undo()
             },
-            Action("inspector", "Show the inspector", .general, keys: ["F9", "<Control>i"]) { [weak self] in
+            Action("inspector", localized("Show the inspector"), .general, keys: ["<Control>i", "<Alt>Return"]) {
+                [weak self] in
                 self?.toggleInspector()
             },
-            Action("preferences", "Preferences", .general, keys: ["<Control>comma"]) {
+            Action("preferences", localized("Preferences"), .general, keys: ["<Control>comma"]) {
                 PreferencesWindow.present(over: dialogs.window, dialogs.session)
             },
-            Action("shortcuts", "Keyboard shortcuts", .general, keys: ["F1", "<Control>question"]) { [weak self] in
+            Action("shortcuts", localized("Keyboard shortcuts"), .general, keys: ["F1", "<Control>question"]) {
+                [weak self] in
                 self?.showShortcuts()
             },
-            Action("about", "About Gallery", .general) { dialogs.showAbout() },
-            Action("close", "Close the window", .general, keys: ["<Control>w", "<Control>q"]) { [weak self] in
+            Action("about", localized("About Gallery"), .general) { dialogs.showAbout() },
+            Action("close", localized("Close the window"), .general, keys: ["<Control>w", "<Control>q"]) {
+                [weak self] in
                 if let self { gtk_window_close(widget.as()) }
             },
-            Action("page-photos", "Photos", .general, keys: ["<Alt>1"]) { [weak self] in self?.show(.photos) },
-            Action("page-learn", "Learn", .general, keys: ["<Alt>2"]) { [weak self] in self?.show(.learn(nil)) },
-            Action("page-statistics", "Statistics", .general, keys: ["<Alt>3"]) { [weak self] in
+            Action("page-photos", localized("Photos"), .developers, keys: ["<Alt>1"]) { [weak self] in
+                self?.show(.photos)
+            },
+            Action("page-learn", localized("Learn"), .developers, keys: ["<Alt>2"]) { [weak self] in
+                self?.show(.learn(nil))
+            },
+            Action("page-statistics", localized("Statistics"), .developers, keys: ["<Alt>3"]) { [weak self] in
                 self?.show(.statistics)
             },
-            Action("zoom-in", "Larger images", .photos, keys: ["<Control>plus", "<Control>equal"]) { [weak self] in
+            Action("zoom-in", localized("Larger images"), .photos, keys: ["<Control>plus", "<Control>equal"]) {
+                [weak self] in
                 self?.photos.zoom(by: 1.25)
             },
-            Action("zoom-out", "Smaller images", .photos, keys: ["<Control>minus"]) { [weak self] in
+            Action("zoom-out", localized("Smaller images"), .photos, keys: ["<Control>minus"]) { [weak self] in
                 self?.photos.zoom(by: 0.8)
             },
-            Action("zoom-reset", "Default size of images", .photos, keys: ["<Control>0"]) { [weak self] in
+            Action("zoom-reset", localized("Default size of images"), .photos, keys: ["<Control>0"]) { [weak self] in
                 self?.photos.resetZoom()
             },
-            Action("reload", "Reload visible images", .photos, keys: ["<Control>r"]) { [weak self] in
+            Action("reload", localized("Reload visible images"), .photos, keys: ["<Control>r"]) { [weak self] in
                 self?.photos.reload()
             },
-            Action("show-names", "Names and dates below the images", .photos, keys: ["<Control>n"]) { [session] in
+            Action("show-names", localized("Names and dates below the images"), .photos, keys: ["<Control>n"]) {
+                [session] in
                 session.settings.change { $0.showsNames.toggle() }
             }
             .showing(\.showsNames),
-            Action("sort", "Sort", .photos, chosen: \.order.rawValue) { [session] choice in
+            Action("sort", localized("Sort"), .photos, chosen: \.order.rawValue) { [session] choice in
                 session.settings.change { $0.order = PhotoOrder(rawValue: choice) ?? $0.order }
             },
-            Action("rename", "Rename the file", .general, keys: ["F2"]) { [weak self] in
+            Action("rename", localized("Rename the file"), .general, keys: ["F2"]) { [weak self] in
                 guard let self, let file = isViewing ? openedViewer?.currentURL : photos.currentURL else { return }
-                guard file.isFileURL else { return showToast("Only files can be renamed") }
+                guard file.isFileURL else { return showToast(localized("Only files can be renamed")) }
                 dialogs.askForName(of: file) { [session] in session.rename(file, to: $0) }
             },
-            Action("clear-caches", "Clear the caches", .general) { [weak self] in self?.clearCaches() },
-            Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
-        ] + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
+            Action("clear-caches", localized("Clear the caches"), .developers) { [weak self] in self?.clearCaches() },
+            Action("close-all", localized("Close all images"), .photos) { [weak self] in self?.photos.closeAll() },
+        ] + photos.actions + arrangingActions + PhotoViewer.actions { [weak self] in self?.openedViewer }
     }
 
     /// The title of the window is what it shows, for the desktop's overview and for screen readers.
     private func updateTitle() {
         let name = isViewing ? openedViewer?.currentURL?.displayName : nil
-        gtk_window_set_title(widget.as(), name.map { "\($0) – Gallery" } ?? "Gallery")
+        gtk_window_set_title(
+            widget.as(), name.map { localized("{file} – Gallery", ["file": $0]) } ?? localized("Gallery"))
     }
 
     private func updateActions() {
@@ -403,7 +427,7 @@ import WebImageGTK
     private func paste() {
         Clipboard.readLocations(of: widget) { [weak self] locations in
             guard let self else { return }
-            guard !locations.isEmpty else { return showToast("The clipboard has no link and no file") }
+            guard !locations.isEmpty else { return showToast(localized("The clipboard has no link and no file")) }
             open(locations, replacing: false)
         }
     }
@@ -412,12 +436,13 @@ import WebImageGTK
         let cache = session.cache
         Task { [weak self] in
             await cache.clear()
-            self?.session.showToast("Memory and disk cache are empty")
+            self?.session.showToast(localized("Memory and disk cache are empty"))
         }
     }
 
     func showToast(_ message: String, _ button: GallerySession.ToastButton? = nil) {
-        let toasts = shownViewer?.toasts ?? toasts
+        // Over the images of the page in front, not over its bars.
+        let toasts = shownViewer?.toasts ?? (shownPage == "photos" ? photos.toasts : toasts)
         guard gtk_widget_get_root(toasts.widget) != nil else { return }
         let toast = ObjectPointer(adw_toast_new(message.escapedMarkup))
         if let button {
@@ -438,7 +463,7 @@ import WebImageGTK
     var isSettled: Bool {
         guard adw_leaflet_get_child_transition_running(leaflet.opaque) == 0 else { return false }
         switch shownPage {
-        case "photos": return session.collection.isEmpty ? !photos.isReading : photos.isSettled
+        case "photos": return session.collection.all.isEmpty ? !photos.isReading : photos.isSettled
         case "learn": return learn.isSettled
         case "viewer": return openedViewer?.isSettled ?? true
         default: return true

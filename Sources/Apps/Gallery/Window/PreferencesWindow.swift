@@ -3,34 +3,42 @@ import CWebImageGTK
 import GTKObjects
 import WebImageGTK
 
-/// The preferences: limits of the caches, connections, and the slide show.
+/// The preferences: what users see, limits of the caches, connections, and the slide show.
 @MainActor enum PreferencesWindow {
     private typealias Limits = GallerySettings.Limits
 
     static func present(over parent: ObjectPointer, _ session: GallerySession) {
         let window = ObjectPointer(adw_preferences_window_new())
-        window.set("search-enabled", false)
+        window.set("search-enabled", false).set("title", localized("Preferences"))
         gtk_window_set_default_size(window.as(), 480, 560)
         gtk_window_set_transient_for(window.as(), parent.as())
         gtk_window_set_modal(window.as(), 1)
-        let page = ObjectPointer(adw_preferences_page_new())
         let settings = session.settings
+        adw_preferences_window_add(window.as(), makeViewingPage(settings).as())
+        let page = ObjectPointer(adw_preferences_page_new()).set("title", localized("Loading"))
+            .set("icon-name", "folder-download-symbolic")
         func add(_ title: String, _ description: String, _ rows: [ObjectPointer]) {
             adw_preferences_page_add(page.as(), ObjectPointer.group(title, description: description, rows).as())
         }
         add(
-            "Caches", "Images in memory appear at once. Files on disk are decoded again.",
+            localized("Caches"), localized("Images in memory appear at once. Files on disk are decoded again."),
             [
-                row("Memory", "MiB", Limits.memoryMebibytes, step: 16, \.memoryMebibytes, settings),
-                row("Disk, after a restart", "MiB", Limits.diskMebibytes, step: 64, \.diskMebibytes, settings),
+                row(localized("Memory"), "MiB", Limits.memoryMebibytes, step: 16, \.memoryMebibytes, settings),
+                row(
+                    localized("Disk, after a restart"), "MiB", Limits.diskMebibytes, step: 64, \.diskMebibytes, settings
+                ),
             ])
         add(
-            "Connections", "Transfers at the same time, after a restart.",
+            localized("Connections"), localized("Transfers at the same time, after a restart."),
             [
-                row("In total", "", Limits.connections, step: 1, \.connections, settings),
-                row("For each server", "", Limits.connectionsPerHost, step: 1, \.connectionsPerHost, settings),
+                row(localized("In total"), "", Limits.connections, step: 1, \.connections, settings),
+                row(
+                    localized("For each server"), "", Limits.connectionsPerHost, step: 1, \.connectionsPerHost, settings
+                ),
             ])
-        add("Slide show", "", [row("Time for each image", "s", Limits.slideSeconds, step: 1, \.slideSeconds, settings)])
+        add(
+            localized("Slide show"), "",
+            [row(localized("Time for each image"), "s", Limits.slideSeconds, step: 1, \.slideSeconds, settings)])
         adw_preferences_window_add(window.as(), page.as())
         gtk_window_present(window.as())
     }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 
@@ -12,7 +13,7 @@ struct DecodingSettings: Sendable {
     var canScale = false
 
     /// Returns a message about an image of which only a part could be decoded; `nil` for a complete one.
-    func warning(about image: Image) -> String? {
+    func warning(about image: Image) -> LocalizableText? {
         image.isPartial ? "\(input.displayName): incomplete or damaged; what there is of it was decoded." : nil
     }
 
@@ -21,13 +22,15 @@ struct DecodingSettings: Sendable {
     /// - Parameters:
     ///   - byteCount: what decoding takes.
     ///   - allowed: the limit that it exceeds.
-    func advice(forMemory byteCount: Int, allowed: Int) -> String? {
-        var parts = canScale ? ["use --size to decode a smaller image"] : []
-        if let limit = sufficientLimit(forMemory: byteCount, allowed: allowed, size: size) {
-            parts.append("for a file you trust: --\(InputLimits.optionName) \(limit.sufficientLimit)")
+    func advice(forMemory byteCount: Int, allowed: Int) -> LocalizableText? {
+        let limit = sufficientLimit(forMemory: byteCount, allowed: allowed, size: size)?.sufficientLimit
+        return switch (canScale, limit) {
+        case (true, nil): "Use --size to decode a smaller image."
+        case (true, let limit?):
+            "Use --size to decode a smaller image; for a file you trust: --\(InputLimits.optionName) \(limit)."
+        case (false, let limit?): "For a file you trust: --\(InputLimits.optionName) \(limit)."
+        case (false, nil): nil
         }
-        let text = parts.joined(separator: "; ")
-        return text.isEmpty ? nil : text.prefix(1).uppercased() + text.dropFirst() + "."
     }
 
     /// The value of `--max-pixels` with which an image is decoded; `nil` if no value is enough.

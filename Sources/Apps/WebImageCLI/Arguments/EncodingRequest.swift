@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 
 /// How to encode an image, if at all.
@@ -41,10 +42,8 @@ struct EncodingRequest: Sendable {
     /// Throws a usage error for an option that `format` does not support.
     func check(for format: ImageFormat, parser: OptionParser) throws(ArgumentError) {
         guard let option = limitedOptions.first(where: { !$0.formats.contains(format) }) else { return }
-        let names = option.formats.map { $0.name.uppercased() }
-        let list = ([names.dropLast().joined(separator: ", ")] + [names.last ?? "none"]).filter { !$0.isEmpty }
-        throw parser.error(
-            "--\(option.name) is for \(list.joined(separator: " and ")), not for \(format.name.uppercased())")
+        let names = LocalizableText.allOf(option.formats.map { $0.name.uppercased() })
+        throw parser.error("--\(option.name) is for \(names), not for \(format.name.uppercased())")
     }
 
     /// Returns the format to write: the specified one, else the image's own, else PNG, which is lossless. If a quality

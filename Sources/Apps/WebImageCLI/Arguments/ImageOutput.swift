@@ -19,7 +19,7 @@ struct ImageOutput: Sendable {
         /// The properties of the file, if its name has them.
         let info: ImageInfo?
         /// Why the file may not be what its name says; `nil` if it is.
-        let warning: String?
+        let warning: LocalizableText?
     }
 
     private let target: Target
@@ -101,7 +101,7 @@ struct ImageOutput: Sendable {
             return true
         }
         guard inputs.count > 1 || inputs.contains(where: \.isListed) else { return false }
-        let noun = inputs.count > 1 ? "several images" : "images of a folder or a list"
+        let noun: LocalizableText = inputs.count > 1 ? "several images" : "images of a folder or a list"
         if exists { throw parser.error("\(noun) need a directory, and '\(path)' is a file") }
         if ImageFormat(fileName: path) != nil {
             throw parser.error("\(noun) need a directory; '\(path)' names one file, and '\(path)/' a directory")
@@ -237,15 +237,16 @@ struct ImageOutput: Sendable {
         directory.appending(path: inputs[index].folder).appending(path: names[index].fileName(for: format))
     }
 
-    private func warning(about path: SystemString, format: ImageFormat?) -> String? {
+    private func warning(about path: SystemString, format: ImageFormat?) -> LocalizableText? {
         guard path != OutputFile.standardOutput, let format, let ending = path.fileExtension else { return nil }
         guard let named = ImageFormat(named: ending) else {
             return isFormatGiven || choosesNames
                 ? nil : "\(path): '.\(ending)' names no image format; the file is \(format.name)."
         }
         if named == format { return nil }
-        let reason = isFormatGiven ? "as --format demands" : "as it came; --format converts it"
-        return "\(path): the name says \(named.name), but the file is \(format.name), \(reason)."
+        return isFormatGiven
+            ? "\(path): the name says \(named.name), but the file is \(format.name), as --format demands."
+            : "\(path): the name says \(named.name), but the file is \(format.name), as it came; --format converts it."
     }
 }
 

@@ -1,3 +1,4 @@
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 
@@ -98,7 +99,7 @@ struct InputLimits: Sendable {
 }
 
 /// A number of pixels in readable form: `240 million`, `12.5 million`, `20,000`.
-struct PixelCount: CustomStringConvertible {
+struct PixelCount {
     let value: Int
 
     /// That of an image with the longest sides.
@@ -117,11 +118,11 @@ struct PixelCount: CustomStringConvertible {
         value = Int((number * (unit ?? 1)).rounded())
     }
 
-    var description: String {
-        guard value >= 1_000_000 else { return Self.grouped(value) }
+    var text: LocalizableText {
+        guard value >= 1_000_000 else { return "\(Self.grouped(value))" }
         let tenths = Int((Double(value) / 1e5).rounded())
-        return (tenths % 10 == 0 ? Self.grouped(tenths / 10) : "\(Self.grouped(tenths / 10)).\(tenths % 10)")
-            + " million"
+        let number = Self.grouped(tenths / 10) + (tenths % 10 == 0 ? "" : ".\(tenths % 10)")
+        return .counted("\(number) million", "\(number) million", tenths == 10 ? 1 : 2)
     }
 
     /// The value of an option that allows so many: `250M`.

@@ -59,7 +59,7 @@ struct InputOptions {
                 inputs.append(found)
             }
         }
-        if inputs.isEmpty, let failure = failures.first { throw parser.error(failure.shellDescription()) }
+        if inputs.isEmpty, let failure = failures.first { throw parser.error(failure.shellText()) }
         return (inputs, failures)
     }
 
@@ -75,7 +75,7 @@ struct InputOptions {
             do throws(WebImageError) {
                 bytes = try Self.bytes(of: path)
             } catch {
-                throw parser.error(error.shellDescription())
+                throw parser.error(error.shellText())
             }
             let separator = bytes.contains(0) ? 0 : UInt8(ascii: "\n")
             let found = bytes.split(separator: separator).map { line in

@@ -32,12 +32,12 @@ extension OptionParser {
         do throws(WebImageError) {
             return try ImageInput(argument)
         } catch {
-            throw self.error(error.shellDescription(about: argument.description))
+            throw self.error(error.shellText(about: argument.description))
         }
     }
 
     /// The path of a directory or file for a library that takes only UTF-8.
-    func text(of option: Option, for content: String) throws(ArgumentError) -> String? {
+    func text(of option: Option, content: LocalizableText) throws(ArgumentError) -> String? {
         guard let path = option.path else { return nil }
         if path.isEmpty { throw error("--\(option.name) takes \(content)") }
         guard let text = path.text else {
@@ -70,9 +70,8 @@ extension OptionParser {
     ) throws(ArgumentError) -> Choice? {
         guard let text = option.value else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            let names = Choice.allCases.map(\.rawValue)
-            let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "nothing")
-            throw error("--\(option.name) takes \(list), not '\(text)'")
+            let names = LocalizableText.anyOf(Choice.allCases.map(\.rawValue))
+            throw error("--\(option.name) takes \(names), not '\(text)'")
         }
         return choice
     }
@@ -88,7 +87,9 @@ extension OptionParser {
             let number = Int(hasAlpha ? digits : digits + "ff", radix: 16)
         else {
             throw error(
-                "--\(option.name) takes a color as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
+                mayHaveAlpha
+                    ? "--\(option.name) takes a color as #rrggbb or #rrggbbaa, not '\(text)'"
+                    : "--\(option.name) takes a color as #rrggbb, not '\(text)'")
         }
         func level(_ shift: Int) -> Double { Double(number >> shift & 0xFF) / 255 }
         return Color(red: level(24), green: level(16), blue: level(8), alpha: level(0))
@@ -136,7 +137,7 @@ extension OptionParser {
     ) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= longest else {
-            let most = longest == 86_400 ? "a day" : "\(Int(longest))"
+            let most: LocalizableText = longest == 86_400 ? "a day" : "\(Int(longest))"
             throw error("--\(option.name) takes seconds, more than 0 and at most \(most), not '\(text)'")
         }
         return .seconds(seconds)
@@ -194,8 +195,5 @@ extension ImageFormat {
     static var writable: [ImageFormat] { CodecRegistry.shared.writableFormats }
 
     /// For example `jpeg, png or webp`.
-    static var writableNames: String {
-        let names = writable.map(\.name)
-        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "none")
-    }
+    static var writableNames: LocalizableText { .anyOf(writable.map(\.name)) }
 }

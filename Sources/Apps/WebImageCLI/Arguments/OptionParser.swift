@@ -47,7 +47,7 @@ final class OptionParser {
     /// The formats of options that are not for all.
     private var limits: [String: [ImageFormat]] = [:]
     /// The heading of the options that are declared next.
-    var group = CommandSyntax.defaultGroup
+    var group: LocalizableText = CommandSyntax.defaultGroup
 
     /// - Parameters:
     ///   - command: the name after `webimage`.
@@ -55,7 +55,8 @@ final class OptionParser {
     ///   - completion: the words that a shell suggests for them.
     ///   - details: text below the options in the help, as paragraphs separated by empty lines.
     init(
-        command: String, summary: String, operands: String, completion: CommandSyntax.Completion, details: String
+        command: String, summary: LocalizableText, operands: String, completion: CommandSyntax.Completion,
+        details: String
     ) {
         syntax = CommandSyntax(
             program: ProgramDescription.webimage.name, name: command, summary: summary, operands: operands,
@@ -63,12 +64,12 @@ final class OptionParser {
     }
 
     /// Declares a word that can be the first operand.
-    func action(_ name: String, operands: String = "", help: String) {
+    func action(_ name: String, operands: String = "", help: LocalizableText) {
         syntax.actions.append(CommandSyntax.Action(name: name, operands: operands, help: help))
     }
 
     /// - Parameter formats: those that the option is for; none for an option that is for all.
-    func flag(_ name: String, formats: [ImageFormat] = [], letter: Character? = nil, help: String) -> Flag {
+    func flag(_ name: String, formats: [ImageFormat] = [], letter: Character? = nil, help: LocalizableText) -> Flag {
         let flag = Flag(name)
         syntax.options.append(CommandSyntax.Option(name: name, letter: letter, help: help, group: group))
         targets.append(.flag(flag))
@@ -84,7 +85,7 @@ final class OptionParser {
     func option(
         _ name: String, formats: [ImageFormat] = [], alias: String? = nil, letter: Character? = nil,
         value valueName: String,
-        completion: CommandSyntax.Completion = .text, help: String
+        completion: CommandSyntax.Completion = .text, help: LocalizableText
     ) -> Option {
         let option = Option(name)
         syntax.options.append(
@@ -97,7 +98,7 @@ final class OptionParser {
     }
 
     /// Declares an option whose value is one of a few words, which the help lists.
-    func option(_ name: String, formats: [ImageFormat] = [], words: [String], help: String) -> Option {
+    func option(_ name: String, formats: [ImageFormat] = [], words: [String], help: LocalizableText) -> Option {
         option(name, formats: formats, value: words.joined(separator: "|"), completion: .words(words), help: help)
     }
 
@@ -138,7 +139,7 @@ final class OptionParser {
     }
 
     /// Returns a usage error of this command.
-    func error(_ reason: String) -> ArgumentError { .usage(command: syntax.command, reason: reason) }
+    func error(_ reason: LocalizableText) -> ArgumentError { .usage(command: syntax.command, reason: reason) }
 }
 
 /// A reason for not starting a command.
@@ -146,5 +147,5 @@ enum ArgumentError: Error {
     /// `--help` was given.
     case help(CommandSyntax)
     /// The arguments are invalid.
-    case usage(command: String, reason: String)
+    case usage(command: String, reason: LocalizableText)
 }

@@ -1,3 +1,5 @@
+internal import ProgramSupport
+
 /// The declarations of `--quiet` and `--json`, in the parser's current group.
 struct ReportOptions {
     private let quiet, json: OptionParser.Flag
@@ -6,8 +8,8 @@ struct ReportOptions {
     ///   - quietHelp: what `--quiet` does.
     ///   - jsonHelp: what `--json` prints.
     init(
-        in parser: OptionParser, quietHelp: String = "Print errors only",
-        jsonHelp: String = "Print one JSON object per line"
+        in parser: OptionParser, quietHelp: LocalizableText = "Print errors only",
+        jsonHelp: LocalizableText = "Print one JSON object per line"
     ) {
         quiet = parser.flag("quiet", letter: "q", help: quietHelp)
         json = parser.flag("json", help: jsonHelp)

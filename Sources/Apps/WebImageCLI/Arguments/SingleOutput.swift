@@ -6,7 +6,7 @@ extension OptionParser {
     /// Declares `--output` of a command that writes an image for each input.
     ///
     /// - Parameter inputs: what the operands are, for the help.
-    func outputOption(ofSeveral inputs: String) -> Option {
+    func outputOption(ofSeveral inputs: LocalizableText) -> Option {
         option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
             help:
@@ -47,7 +47,7 @@ struct SingleOutputOptions {
     private let noClobber: OptionParser.Flag
 
     /// - Parameter inputs: what the operands are, for the help.
-    init(in parser: OptionParser, inputs: String) {
+    init(in parser: OptionParser, ofSeveral inputs: LocalizableText) {
         output = parser.option(
             "output", letter: "o", value: "OUT", completion: .file, help: "Write to OUT; all operands are \(inputs)")
         noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")

@@ -44,7 +44,7 @@ struct SizeOptions {
         }
     }
 
-    private let size, mode, crop, gravity: OptionParser.Option
+    private let size, mode, crop, gravity, focus: OptionParser.Option
     private let enlarge, trim: OptionParser.Flag
 
     init(in parser: OptionParser) {
@@ -65,6 +65,11 @@ struct SizeOptions {
             help:
                 "The part that --crop and --mode fill keep: center (default), north, northeast and so on, or smart, what people look at"
         )
+        focus = parser.option(
+            "focus", value: "X,Y",
+            help:
+                "The point that --mode fill keeps in the center: 0,0 is that of the image, -1,-1 its lower left, 1,1 its upper right"
+        )
         trim = parser.flag("trim", help: "Remove the border that has the color of the top left pixel")
     }
 
@@ -83,12 +88,24 @@ struct SizeOptions {
                     ? "--gravity needs --crop, or --mode fill with --size WxH"
                     : "--gravity is for a --crop without +X+Y")
         }
+        let focus = try focalPoint(from: parser)
+        if focus != nil, !fills { throw parser.error("--focus needs --mode fill with --size WxH") }
+        if focus != nil, gravity != nil, part?.hasGravity != true {
+            throw parser.error("--focus and --gravity cannot be used together")
+        }
+        let placement: Placement? = fills ? focus.map(Placement.focus) ?? .gravity(gravity ?? .center) : nil
         return request(
-            part: part, box: box, mode: resizeMode ?? .aspectFit, gravity: gravity ?? .center, fills: fills)
+            part: part, box: box, mode: resizeMode ?? .aspectFit, gravity: gravity ?? .center, filling: placement)
+    }
+
+    /// What is kept of an image that fills its box.
+    private enum Placement {
+        case gravity(Gravity)
+        case focus(FocalPoint)
     }
 
     private func request(
-        part: Part?, box: PixelSize?, mode: ResizeMode, gravity: Gravity, fills: Bool
+        part: Part?, box: PixelSize?, mode: ResizeMode, gravity: Gravity, filling: Placement?
     ) -> Request {
         var request = Request()
         /// A sufficient size of an image of which a part with proportions is kept.
@@ -120,10 +137,14 @@ struct SizeOptions {
             request.thumbnail = Thumbnail(
                 .pixels(width: covered.width, height: covered.height), mode: .aspectFill)
         }
+        if case .focus(let focus) = filling {
+            request.processors.append(.resize(toFill: target, focus: focus, allowsUpscaling: enlarge.isSet))
+            return request
+        }
         if !decodesAtSize || enlarge.isSet {
             request.processors.append(.resize(to: target, mode: mode, allowsUpscaling: enlarge.isSet))
         }
-        if fills { request.processors.append(.crop(to: box, gravity: gravity)) }
+        if case .gravity(let gravity) = filling { request.processors.append(.crop(to: box, gravity: gravity)) }
         return request
     }
 
@@ -157,6 +178,15 @@ struct SizeOptions {
             )
         }
         return PixelSize(width: lengths[0], height: lengths[1])
+    }
+
+    private func focalPoint(from parser: OptionParser) throws(ArgumentError) -> FocalPoint? {
+        guard let text = focus.value else { return nil }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? .nan }
+        guard numbers.count == 2, numbers.allSatisfy((-1...1).contains) else {
+            throw parser.error("--focus takes X,Y from -1 to 1, such as -0.4,0.6, not '\(text)'")
+        }
+        return FocalPoint(x: numbers[0], y: numbers[1])
     }
 
     private func resizeMode(from parser: OptionParser) throws(ArgumentError) -> ResizeMode? {

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// `webimage animate`: makes an animation of stills.
 struct AnimateCommand: Command {
     static let name = "animate"
-    static let summary = "Make an animation of stills"
+    static let summary: LocalizableText = "Make an animation of stills"
     static let details = """
         Writes a GIF, PNG (APNG), WebP, AVIF or JPEG XL, as OUT's extension or --format says. Frames are in the
         order of the arguments, and of the names in a folder. They need one size: that of the first image, unless
@@ -35,7 +35,7 @@ struct AnimateCommand: Command {
         let parser = Self.parser(operands: "IN… OUT | IN… --output OUT", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let target = SingleOutputOptions(in: parser, inputs: "frames")
+        let target = SingleOutputOptions(in: parser, ofSeveral: "frames")
         let duration = parser.option(
             "duration", value: "S[,S…]", help: "Seconds for each frame; the last number counts for all further frames")
         parser.group = "Pixels"
@@ -67,9 +67,8 @@ struct AnimateCommand: Command {
         output = try target.output(path: path, inputs: inputs, encoding: request, from: parser)
         guard let format = output.format, codecs.canEncodeAnimation(as: format) else {
             let names = ImageFormat.writable.filter(codecs.canEncodeAnimation).map { $0.name.uppercased() }
-            throw parser.error(
-                "\(output.format?.name.uppercased() ?? "OUT") has no animations; write \(names.joined(separator: ", "))"
-            )
+            let format = output.format?.name.uppercased() ?? "OUT"
+            throw parser.error("\(format) has no animations; write \(names.joined(separator: ", "))")
         }
     }
 
@@ -82,8 +81,10 @@ struct AnimateCommand: Command {
             throw parser.error("--duration takes seconds from 0.02 to 600, such as 0.5 or 2,0.1, not '\(text)'")
         }
         guard durations.count <= frameCount else {
-            throw parser.error(
-                "--duration has \(ItemCount(durations.count, "number")) for \(ItemCount(frameCount, "frame"))")
+            let numbers: LocalizableText = .counted(
+                "\(durations.count) number", "\(durations.count) numbers", durations.count)
+            let frames: LocalizableText = .counted("\(frameCount) frame", "\(frameCount) frames", frameCount)
+            throw parser.error("--duration has \(numbers) for \(frames)")
         }
         return durations.map { .seconds($0) }
     }
@@ -124,14 +125,13 @@ struct AnimateCommand: Command {
     private func print(_ report: ConversionReport) {
         let console = Console.standard
         if let error = report.error {
-            console.complain(error.shellDescription(of: report.decoding))
+            console.complain(error.shellText(of: report.decoding))
         } else if let info = report.info, let file = report.file, !isJSON, !isQuiet,
             file.path != OutputFile.standardOutput
         {
-            console.print(
-                "\(ItemCount(info.frameCount, "frame")): \(info.format.name), \(info.size), "
-                    + "\(ByteCount(file.data.count)) → \(file.path)"
-            )
+            let facts = "\(info.format.name), \(info.size), \(ByteCount(file.data.count)) → \(file.path)"
+            let count = info.frameCount
+            console.print(localized(.counted("\(count) frame: \(facts)", "\(count) frames: \(facts)", count)))
         }
         if isJSON {
             let facts: [(String, JSON)] = [

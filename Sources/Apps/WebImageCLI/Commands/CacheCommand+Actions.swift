@@ -98,7 +98,9 @@ extension CacheCommand {
         // Another process may have stored more in the meantime.
         let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
         let failure = failures.withLock(\.first)
-        let line = "removed \(Self.counted(removedCount, "entry", "entries")), \(ByteCount(Int(removedSize)))"
+        let amount = ByteCount(Int(removedSize))
+        let line: LocalizableText = .counted(
+            "removed \(removedCount) entry, \(amount)", "removed \(removedCount) entries, \(amount)", removedCount)
         // After a failure, "removed 0" would read as if there had been nothing.
         report(
             failure == nil || removedCount > 0 ? line : nil,
@@ -119,9 +121,9 @@ extension CacheCommand {
             if case .notInCache = error {
                 Console.standard.complain("\(key) is not in the cache; 'webimage cache list' prints the keys.")
             } else if error != unusableCache {
-                Console.standard.complain(error.shellDescription(about: key))
+                Console.standard.complain(error.shellText(about: key))
             } else if isTolerable(error) {
-                Console.standard.complain(description(of: error))
+                Console.standard.complain(text(of: error))
             }
             return error
         }
@@ -130,24 +132,19 @@ extension CacheCommand {
     /// - Parameter key: `nil` for an error about the whole cache.
     private func json(of error: WebImageError, about key: String?) -> JSON {
         guard let key, error != unusableCache else {
-            return ["code": .integer(error.code), "message": .string(description(of: error))]
+            return ["code": .integer(error.code), "message": .string(text(of: error).english)]
         }
         return error.json(about: key)
     }
 
-    /// `1 entry`, `2 entries`.
-    nonisolated static func counted(_ count: Int, _ one: String, _ several: String) -> String {
-        "\(count) \(count == 1 ? one : several)"
-    }
-
     /// - Parameter line: `nil` for a failure that was already reported.
-    func report(_ line: String?, _ json: JSON) { report(line.map { [$0] } ?? [], json) }
+    func report(_ line: LocalizableText?, _ json: JSON) { report(line.map { [$0] } ?? [], json) }
 
-    func report(_ lines: [String], _ json: JSON) {
+    func report(_ lines: [LocalizableText], _ json: JSON) {
         if isJSON {
             Console.standard.print(json)
         } else if !isQuiet {
-            for line in lines { Console.standard.print(line) }
+            for line in lines { Console.standard.print(localized(line)) }
         }
     }
 }
@@ -159,8 +156,11 @@ extension CacheCommand {
         if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
         let pixels = await disk.pixels?.statistics()
-        let pixelLine = pixels.map {
-            "  pixels    \(Self.counted($0.count, "image", "images")) without decoding, \(ByteCount(Int($0.byteCount)))"
+        let pixelLine = pixels.map { pixels -> LocalizableText in
+            let size = ByteCount(Int(pixels.byteCount))
+            return .counted(
+                "  pixels    \(pixels.count) image without decoding, \(size)",
+                "  pixels    \(pixels.count) images without decoding, \(size)", pixels.count)
         }
         report(
             statistics.lines(directory: directory, now: Date()) + (pixelLine.map { [$0] } ?? []),
@@ -182,23 +182,31 @@ extension CacheCommand {
 }
 
 extension DiskCache.Statistics {
-    fileprivate func lines(directory: String, now: Date) -> [String] {
-        let lookUps = hitCount + missCount
+    fileprivate func lines(directory: String, now: Date) -> [LocalizableText] {
+        func size(_ byteCount: Int64) -> ByteCount { ByteCount(Int(byteCount)) }
         let rate = hitPercent.map { " (\(Int($0.rounded())) %)" } ?? ""
-        let entries = CacheCommand.counted(count, "entry", "entries")
-        let segmentCount = CacheCommand.counted(segments.count, "segment", "segments")
-        let evicted = CacheCommand.counted(evictionCount, "entry", "entries")
-        var lines = [
-            "\(directory): \(entries), \(ByteCount(Int(byteCount)))",
-            "  values    \(count - files.count) in \(segmentCount) (\(ByteCount(Int(segments.byteCount))), "
-                + "\(ByteCount(Int(segments.liveByteCount))) in use), \(files.count) in separate files "
-                + "(\(ByteCount(Int(files.byteCount)))); index \(ByteCount(Int(indexByteCount)))",
-            "  look-ups  \(lookUps), \(CacheCommand.counted(hitCount, "hit", "hits"))\(rate); \(evicted) evicted",
+        let hits: LocalizableText = .counted("\(hitCount) hit", "\(hitCount) hits", hitCount)
+        let evicted: LocalizableText = .counted(
+            "\(evictionCount) entry evicted", "\(evictionCount) entries evicted", evictionCount)
+        let inSegments: LocalizableText = .counted(
+            "\(count - files.count) in \(segments.count) segment",
+            "\(count - files.count) in \(segments.count) segments",
+            segments.count)
+        var lines: [LocalizableText] = [
+            .counted(
+                "\(directory): \(count) entry, \(size(byteCount))",
+                "\(directory): \(count) entries, \(size(byteCount))",
+                count),
+            """
+              values    \(inSegments) (\(size(segments.byteCount)), \(size(segments.liveByteCount)) in use), \
+            \(files.count) in separate files (\(size(files.byteCount))); index \(size(indexByteCount))
+            """, "  look-ups  \(hitCount + missCount), \(hits)\(rate); \(evicted)",
         ]
         if let oldestCreation, let newestCreation, let oldestAccess, let newestAccess {
-            lines.append(
-                "  stored    \(Age(from: oldestCreation, to: now)) to \(Age(from: newestCreation, to: now)) ago")
-            lines.append("  used      \(Age(from: oldestAccess, to: now)) to \(Age(from: newestAccess, to: now)) ago")
+            let (first, last) = (Age(from: oldestCreation, to: now).text, Age(from: newestCreation, to: now).text)
+            lines.append("  stored    \(first) to \(last) ago")
+            let (earliest, latest) = (Age(from: oldestAccess, to: now).text, Age(from: newestAccess, to: now).text)
+            lines.append("  used      \(earliest) to \(latest) ago")
         }
         return lines
     }
@@ -229,13 +237,15 @@ extension DiskCache.Statistics {
 }
 
 extension DiskCache.Entry {
-    fileprivate func text(now: Date) -> String {
-        var text = "\(key): \(ByteCount(byteCount)), stored \(Age(from: created, to: now)) ago, "
-        text += "used \(Age(from: lastAccess, to: now)) ago"
+    fileprivate func text(now: Date) -> LocalizableText {
+        var facts: [LocalizableText] = [
+            "\(ByteCount(byteCount))", "stored \(Age(from: created, to: now).text) ago",
+            "used \(Age(from: lastAccess, to: now).text) ago",
+        ]
         if let expires {
-            text += expires > now ? ", expires in \(Age(from: now, to: expires))" : ", expired"
+            facts.append(expires > now ? "expires in \(Age(from: now, to: expires).text)" : "expired")
         }
-        return text
+        return "\(key): \(LocalizableText.joined(facts, by: ", "))"
     }
 
     fileprivate func json(now: Date) -> JSON {

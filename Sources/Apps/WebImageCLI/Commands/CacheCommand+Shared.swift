@@ -11,8 +11,10 @@ extension CacheCommand {
             case .list:
                 try await cache.forEachEntry { entry in
                     report(
-                        "\(entry.name ?? entry.key): \(ByteCount(entry.byteCount)), stored "
-                            + "\(Age(from: entry.modified, to: Date())) ago",
+                        """
+                        \(entry.name ?? entry.key): \(ByteCount(entry.byteCount)), \
+                        stored \(Age(from: entry.modified, to: Date()).text) ago
+                        """,
                         [
                             "key": .optional(entry.name), "object": .string(entry.key),
                             "bytes": .integer(entry.byteCount), "modified": .string(entry.modified.formatted(.iso8601)),
@@ -40,7 +42,7 @@ extension CacheCommand {
             }
             return true
         } catch {
-            Console.standard.complain(error.shellDescription())
+            Console.standard.complain(error.shellText())
             if case .httpStatus(403, _) = error, S3Credential.environment == nil {
                 Console.standard.complain("Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
             }
@@ -55,7 +57,9 @@ extension CacheCommand {
             byteCount += entry.byteCount
         }
         report(
-            "\(cache.configuration.location): \(Self.counted(count, "entry", "entries")), \(ByteCount(byteCount))",
+            .counted(
+                "\(cache.configuration.location): \(count) entry, \(ByteCount(byteCount))",
+                "\(cache.configuration.location): \(count) entries, \(ByteCount(byteCount))", count),
             ["entries": .integer(count), "bytes": .integer(byteCount)])
     }
 }

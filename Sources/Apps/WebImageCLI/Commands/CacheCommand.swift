@@ -9,7 +9,7 @@ internal import WebImageShared
 /// `webimage cache`: lists and changes the contents of the disk cache.
 struct CacheCommand: Command {
     static let name = "cache"
-    static let summary = "Inspect or clean the disk cache"
+    static let summary: LocalizableText = "Inspect or clean the disk cache"
     static let details = """
         The key of an entry is the URL of its image; 'list' prints it. No action creates a cache. All but 'get'
         need permission to write to its directory.
@@ -61,15 +61,15 @@ struct CacheCommand: Command {
         let reports = ReportOptions(in: parser)
         let operands = try parser.parse(arguments).map(\.description)
 
-        cache = try parser.text(of: directory, for: "a directory").map(SourceOptions.Cache.directory) ?? .standard
+        cache = try parser.text(of: directory, content: "a directory").map(SourceOptions.Cache.directory) ?? .standard
         shared = try parser.location(sharedOption)
         if shared != nil, directory.value != nil {
             throw parser.error("--shared and --cache-dir cannot be used together")
         }
         (isJSON, isQuiet) = try reports.values(from: parser)
         guard let name = operands.first else {
-            throw parser.error(
-                "no action given; the actions are " + parser.syntax.actions.map(\.name).joined(separator: ", "))
+            let names = parser.syntax.actions.map(\.name).joined(separator: ", ")
+            throw parser.error("no action given; the actions are \(names)")
         }
         let limits = Limits(count: try parser.count(count, in: 0...Int.max), age: try parser.days(age))
         action = try Self.action(
@@ -125,13 +125,14 @@ struct CacheCommand: Command {
         case ("remove", _): throw parser.error("'remove' takes a key")
         case ("trim", _): throw parser.error("'trim' takes one size")
         default:
-            let suggestion = Suggestion.text(for: name, among: parser.syntax.actions.map(\.name))
-            throw parser.error("unknown action '\(name)'" + suggestion)
+            throw parser.error(
+                Suggestion.adding(
+                    to: "unknown action '\(name)'", for: name, among: parser.syntax.actions.map(\.name)))
         }
     }
 
     /// Returns an error text if there is no cache in the directory; `nil` if there is one, or if this is unknown.
-    private static func absence(of cache: SourceOptions.Cache) -> String? {
+    private static func absence(of cache: SourceOptions.Cache) -> LocalizableText? {
         let path = cache.path
         var status = stat()
         guard stat(path + "/index.sqlite", &status) != 0, errno == ENOENT else { return nil }
@@ -139,15 +140,14 @@ struct CacheCommand: Command {
     }
 
     /// Describes an error by its effect on the action. Nothing else is loaded without the cache.
-    nonisolated func description(of error: WebImageError) -> String {
-        guard case .diskCache(let path, .system(let errno)) = error else { return error.shellDescription() }
-        let problem =
-            switch action {
-            case .remove, .clear, .trim: "cannot be changed"
-            case .get: "cannot be read"
-            case .stats, .list: "cannot be opened, which takes permission to write"
-            }
-        return "\(path): the cache \(problem): \(String(cString: strerror(errno)))."
+    nonisolated func text(of error: WebImageError) -> LocalizableText {
+        guard case .diskCache(let path, .system(let errno)) = error else { return error.shellText() }
+        return switch action {
+        case .remove, .clear, .trim: "\(path): the cache cannot be changed: \(systemError: errno)."
+        case .get: "\(path): the cache cannot be read: \(systemError: errno)."
+        case .stats, .list:
+            "\(path): the cache cannot be opened, which takes permission to write: \(systemError: errno)."
+        }
     }
 
     /// Whether 'get' may succeed nevertheless: only the other actions need more than permission to read.
@@ -185,7 +185,7 @@ struct CacheCommand: Command {
         }
         let disk = cache.open { [self] error in
             failures.withLock { $0.append(error) }
-            if !isTolerable(error) { Console.standard.complain(description(of: error)) }
+            if !isTolerable(error) { Console.standard.complain(text(of: error)) }
         }
         let isDone = await perform(on: disk)
         await disk.flush()

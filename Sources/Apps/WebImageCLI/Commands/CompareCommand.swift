@@ -6,7 +6,7 @@ internal import WebImageCore
 /// `webimage compare`: tells how much two images differ.
 struct CompareCommand: Command {
     static let name = "compare"
-    static let summary = "Tell how much two images differ"
+    static let summary: LocalizableText = "Tell how much two images differ"
     static let details = """
         Prints whether all pixels are equal, the size, how many pixels differ and by how much (0 to 255), the peak
         signal-to-noise ratio (PSNR; differences above 40 dB are hardly visible), the structural similarity (SSIM;
@@ -140,27 +140,24 @@ struct ComparisonReport: Sendable {
     @MainActor
     func print(on console: Console, decoding: DecodingSettings, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json(decoding)) }
-        if let error { return console.complain(error.shellDescription(of: decoding)) }
-        if !isJSON, !isQuiet { for line in lines { console.print(line) } }
+        if let error { return console.complain(error.shellText(of: decoding)) }
+        if !isJSON, !isQuiet { for line in lines { console.print(localized(line)) } }
     }
 
-    private var lines: [String] {
-        var lines = ["equal: " + (isEqual ? "yes" : "no")]
-        func pair<Value: Equatable & CustomStringConvertible>(_ values: [Value]) -> String {
-            Set(values.map(\.description)).count == 1
-                ? "\(values[0])" : values.map(\.description).joined(separator: " and ")
+    private var lines: [LocalizableText] {
+        func pair<Value: Equatable & CustomStringConvertible>(_ values: [Value]) -> LocalizableText {
+            Set(values.map(\.description)).count == 1 ? "\(values[0])" : .allOf(values.map(\.description))
         }
-        lines.append("size: " + pair(sizes))
-        if frameCounts != [1, 1] { lines.append("frames: " + pair(frameCounts)) }
+        var lines: [LocalizableText] = [isEqual ? "equal: yes" : "equal: no", "size: \(pair(sizes))"]
+        if frameCounts != [1, 1] { lines.append("frames: \(pair(frameCounts))") }
         if let comparison {
             let pixelCount = sizes[0].pixelCount
             let percent = Double(comparison.differingPixelCount) / Double(pixelCount) * 100
+            let ratio = comparison.peakSignalToNoiseRatio
             lines += [
                 "differing pixels: \(comparison.differingPixelCount) of \(pixelCount) (\(Self.rounded(percent, 2)) %)",
                 "largest difference: \(comparison.largestDifference) of 255",
-                "PSNR: "
-                    + (comparison.peakSignalToNoiseRatio.isFinite
-                        ? "\(Self.rounded(comparison.peakSignalToNoiseRatio, 2)) dB" : "infinite"),
+                ratio.isFinite ? "PSNR: \(Self.rounded(ratio, 2)) dB" : "PSNR: infinite",
                 "SSIM: \(Self.rounded(comparison.structuralSimilarity, 5))",
             ]
         }

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// `webimage convert`: converts files to another size, format or quality; also rotates, blurs and tints.
 struct ConvertCommand: Command {
     static let name = "convert"
-    static let summary = "Convert images to another size, format or quality"
+    static let summary: LocalizableText = "Convert images to another size, format or quality"
     static let details = """
         The format is that of --format, or else of OUT's extension. With DIR and '-' each image keeps its format,
         or becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
@@ -166,7 +166,7 @@ struct ConversionReport: Sendable {
     var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
     /// A description of the part that is missing in the image.
-    var damage: String?
+    var damage: LocalizableText?
     var error: WebImageError?
 
     init(decoding: DecodingSettings, format: ImageFormat?) {
@@ -176,12 +176,12 @@ struct ConversionReport: Sendable {
 
     var input: ImageInput { decoding.input }
 
-    private var warning: String? { damage ?? file?.warning }
+    private var warning: LocalizableText? { damage ?? file?.warning }
 
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error { console.complain(error.shellDescription(of: decoding)) }
+        if let error { console.complain(error.shellText(of: decoding)) }
         if !isQuiet, let warning { console.complain("warning: \(warning)") }
         if error == nil, printsLine { console.print(line) }
     }
@@ -201,7 +201,7 @@ struct ConversionReport: Sendable {
             ("format", .optional((info?.format ?? format)?.name)),
             ("width", .optional(info?.size.width)), ("height", .optional(info?.size.height)),
             ("frames", .optional(info?.frameCount)), ("bytes", .optional(file?.data.count)),
-            ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(warning)),
+            ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(warning?.english)),
             ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
         return JSON(paths + facts)

@@ -5,7 +5,7 @@ internal import WebImage
 /// `webimage file`: prints the paths of files with images, for programs that take a path.
 struct FileCommand: Command {
     static let name = "file"
-    static let summary = "Print the path of a file with an image"
+    static let summary: LocalizableText = "Print the path of a file with an image"
     static let details = """
         Loads what the cache does not have, as 'webimage get' does, and prints the path of a file with each image on a
         line of its own, in the order of the arguments. With --uri it prints file:// addresses. With --json the line is
@@ -83,7 +83,7 @@ struct FileCommand: Command {
     private func report(_ input: ImageInput, _ file: CachedFile?, _ error: WebImageError?) {
         let decoding = DecodingSettings(
             input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller)
-        if let error { Console.standard.complain(error.shellDescription(of: decoding)) }
+        if let error { Console.standard.complain(error.shellText(of: decoding)) }
         if isJSON {
             Console.standard.print([
                 "url": .string(input.reportedName), "path": .optional(file?.path),

@@ -5,7 +5,7 @@ internal import WebImage
 /// `webimage get`: loads images, several concurrently, and optionally writes them to files.
 struct GetCommand: Command {
     static let name = "get"
-    static let summary = "Load images into the cache or into files"
+    static let summary: LocalizableText = "Load images into the cache or into files"
     static let details = """
         Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
         the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
@@ -144,7 +144,7 @@ struct LoadReport: Sendable {
     /// The written file, if any.
     var file: ImageOutput.WrittenFile?
     /// A description of the part that is missing in the image.
-    var damage: String?
+    var damage: LocalizableText?
     var error: WebImageError?
     /// The trace of the load, if it is to be printed.
     var trace: [LoadTrace.Entry]?
@@ -153,7 +153,7 @@ struct LoadReport: Sendable {
 
     var input: ImageInput { decoding.input }
 
-    private var warning: String? { damage ?? file?.warning }
+    private var warning: LocalizableText? { damage ?? file?.warning }
 
     mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
@@ -171,7 +171,7 @@ struct LoadReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error { console.complain(error.shellDescription(of: decoding)) }
+        if let error { console.complain(error.shellText(of: decoding)) }
         if isQuiet { return }
         if let warning { console.complain("warning: \(warning)") }
         if !printsLine { return }
@@ -179,9 +179,20 @@ struct LoadReport: Sendable {
         if !isJSON, let trace { for entry in trace { console.print("  \(entry)") } }
     }
 
+    /// The name of the source for people.
+    private var sourceText: LocalizableText {
+        switch source {
+        case "memory": "memory"
+        case "disk": "disk"
+        case "network": "network"
+        case "file": "file"
+        default: LocalizableText(verbatim: source)
+        }
+    }
+
     private var line: String {
         var facts = [format.map(\.name), size.map(\.description), byteCount.map { ByteCount($0).description }]
-        facts.append(source)
+        facts.append(localized(sourceText))
         facts.append("\(Int(duration.milliseconds.rounded())) ms")
         return input.displayName + ": "
             + facts.compactMap(\.self).joined(separator: ", ") + (file.map { " → \($0.path)" } ?? "")
@@ -195,10 +206,10 @@ struct LoadReport: Sendable {
         ]
         facts += JSON.fields(path: file?.path)
         facts += [
-            ("warning", .optional(warning)),
+            ("warning", .optional(warning?.english)),
             ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
-        if let trace { facts.append(("trace", .array(trace.map(\.json)))) }
+        if let trace { facts += [("trace", .array(trace.map(\.json)))] }
         return JSON(facts)
     }
 }

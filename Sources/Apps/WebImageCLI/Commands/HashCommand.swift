@@ -5,7 +5,7 @@ internal import WebImageCore
 /// `webimage hash`: prints short descriptions of images, and draws them.
 struct HashCommand: Command {
     static let name = "hash"
-    static let summary = "Print hashes for placeholders and for finding duplicates"
+    static let summary: LocalizableText = "Print hashes for placeholders and for finding duplicates"
     static let details = """
         Prints a line for each image with three hashes: phash, 16 hexadecimal digits of which similar images have
         most bits in common; thumbhash, in base64, and blurhash, from which a blurred placeholder can be drawn.
@@ -129,7 +129,8 @@ struct HashCommand: Command {
         }
         if kind == .blurhash { throw parser.error("'\(text)' is no BlurHash") }
         guard let hash = try? ThumbHash(text) else {
-            throw parser.error("'\(text)' is \(kind == nil ? "neither a BlurHash nor a" : "no") ThumbHash")
+            throw parser.error(
+                kind == nil ? "'\(text)' is neither a BlurHash nor a ThumbHash" : "'\(text)' is no ThumbHash")
         }
         guard sides.count == 1 else {
             throw parser.error("--size takes the longer side of a ThumbHash, which has its own proportions")
@@ -143,7 +144,7 @@ struct HashCommand: Command {
         do throws(WebImageError) {
             return try draw()
         } catch {
-            throw parser.error(error.shellDescription())
+            throw parser.error(error.shellText())
         }
     }
 
@@ -156,7 +157,7 @@ struct HashCommand: Command {
                 }
                 return .success
             } catch {
-                Console.standard.complain(error.shellDescription())
+                Console.standard.complain(error.shellText())
                 return .failure
             }
         }
@@ -172,7 +173,7 @@ struct HashCommand: Command {
             reports[index] = report
             if report.error != nil { status = .failure }
             guard case .printing(let only) = work else {
-                if let error = report.error { Console.standard.complain(report.description(of: error)) }
+                if let error = report.error { Console.standard.complain(report.text(of: error)) }
                 return
             }
             // In the order of the arguments.
@@ -235,12 +236,12 @@ struct HashReport: Sendable {
 
     var input: ImageInput { decoding.input }
 
-    func description(of error: WebImageError) -> String { error.shellDescription(of: decoding) }
+    func text(of error: WebImageError) -> LocalizableText { error.shellText(of: decoding) }
 
     @MainActor
     func print(on console: Console, only: HashCommand.Kind?, isJSON: Bool) {
         if isJSON { console.print(json(only: only)) }
-        if let error { return console.complain(description(of: error)) }
+        if let error { return console.complain(text(of: error)) }
         guard !isJSON, let phash, let thumbhash, let blurhash else { return }
         switch only {
         case .phash: console.print("\(phash)  \(input.displayName)")

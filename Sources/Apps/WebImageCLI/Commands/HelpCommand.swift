@@ -5,7 +5,7 @@ internal import WebImageCore
 /// `webimage help`: prints the help of a command, the manual page, or the completions of a shell.
 struct HelpCommand: Command {
     static let name = "help"
-    static let summary = "Describe a command"
+    static let summary: LocalizableText = "Describe a command"
     static let details = """
         'make install' installs the manual page and the completions. Without it, 'webimage help --man | man -l
         -' shows the page, and 'source <(webimage help --completions bash)' adds the completions to a running
@@ -30,7 +30,7 @@ struct HelpCommand: Command {
         } else if man.isSet {
             text = ManualPage(.webimage, commands: WebImageTool.syntaxes, origin: "webimage help --man").text
         } else if let name = operands.first {
-            text = HelpText.text(for: try WebImageTool.command(named: name.description).syntax)
+            text = HelpText.text(for: try WebImageTool.command(named: name.description).syntax, in: texts)
         } else {
             text = HelpText.overview(of: WebImageTool.commands)
         }

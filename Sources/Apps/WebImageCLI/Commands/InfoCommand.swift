@@ -5,7 +5,7 @@ internal import WebImage
 /// `webimage info`: prints the properties of files.
 struct InfoCommand: Command {
     static let name = "info"
-    static let summary = "Describe images"
+    static let summary: LocalizableText = "Describe images"
     static let details = """
         Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
         format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
@@ -123,18 +123,20 @@ struct InfoReport {
         if isJSON { console.print(json) }
         if isCSV { console.print(CSV.line(values)) }
         if let error {
-            console.complain(error.shellDescription(about: input.argument.description))
+            console.complain(error.shellText(about: input.argument.description))
         } else if let info, !isJSON, !isCSV, !isQuiet {
-            console.print("\(input.displayName): \(line(info))")
-            if let line = isolation?.line { console.print("  \(line)") }
+            console.print("\(input.displayName): " + localized(.joined(facts(of: info), by: ", ")))
+            if let line = isolation?.line { console.print("  " + localized(line)) }
         }
     }
 
-    private func line(_ info: ImageInfo) -> String {
-        var facts = [info.format.name, "\(info.size)"]
-        if info.frameCount > 1 { facts.append("\(info.frameCount) frames\(durations(info.frameDurations))") }
+    private func facts(of info: ImageInfo) -> [LocalizableText] {
+        var facts: [LocalizableText] = ["\(info.format.name)", "\(info.size)"]
+        if info.frameCount > 1 { facts.append(frames(info.frameDurations, count: info.frameCount)) }
         if let loopCount = info.loopCount {
-            facts.append(loopCount == 0 ? "plays forever" : loopCount == 1 ? "plays once" : "plays \(loopCount) times")
+            facts.append(
+                loopCount == 0
+                    ? "plays forever" : .counted("plays once", "plays \(loopCount) times", loopCount))
         }
         if info.pageCount > 1 { facts.append("the largest of \(info.pageCount) images") }
         if info.bitDepth != 8 { facts.append("\(info.bitDepth) bits a channel") }
@@ -142,18 +144,23 @@ struct InfoReport {
         if info.hasGainMap { facts.append("gain map") }
         if info.hasAlpha { facts.append("alpha") }
         if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
-        if info.hasColorProfile { facts.append("color profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
+        if info.hasColorProfile {
+            facts.append(info.colorProfileName.map { "color profile \($0)" } ?? "color profile")
+        }
         if let byteCount { facts.append("\(ByteCount(byteCount))") }
-        return facts.joined(separator: ", ")
+        return facts
     }
 
-    /// Returns the duration of each frame if all are equal, otherwise the shortest, the longest and the sum.
-    private func durations(_ durations: [Duration]) -> String {
+    /// Returns the number of frames, and the duration of each if all are equal, otherwise the shortest, the longest and the sum.
+    private func frames(_ durations: [Duration], count: Int) -> LocalizableText {
         func seconds(_ duration: Duration) -> String { "\(duration.milliseconds.rounded() / 1000) s" }
-        guard let shortest = durations.min(), let longest = durations.max() else { return "" }
-        let sum = "\(seconds(durations.reduce(.zero, +))) in total"
-        if seconds(shortest) == seconds(longest) { return " of \(seconds(shortest)), \(sum)" }
-        return " of \(seconds(shortest)) to \(seconds(longest)), \(sum)"
+        guard let shortest = durations.min().map(seconds), let longest = durations.max().map(seconds) else {
+            return "\(count) frames"
+        }
+        let sum = seconds(durations.reduce(.zero, +))
+        return shortest == longest
+            ? "\(count) frames of \(shortest), \(sum) in total"
+            : "\(count) frames of \(shortest) to \(longest), \(sum) in total"
     }
 
     /// The names of ``values``.
@@ -189,7 +196,7 @@ struct InfoReport {
             ("bytes", .optional(byteCount)),
             ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
         ]
-        if let isolation { fields.append(("isolation", isolation.json)) }
+        if let isolation { fields += [("isolation", isolation.json)] }
         return JSON(fields)
     }
 }

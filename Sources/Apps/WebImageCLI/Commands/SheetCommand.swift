@@ -5,7 +5,7 @@ internal import WebImageCore
 /// `webimage sheet`: makes a contact sheet of many images.
 struct SheetCommand: Command {
     static let name = "sheet"
-    static let summary = "Make a contact sheet of images with their names"
+    static let summary: LocalizableText = "Make a contact sheet of images with their names"
     static let details = """
         Draws the images in rows, in the order of the arguments and of the names in folders, each in a cell of
         --size with its name below. With --mode fill the images fill their cells. Of an animation, the first frame
@@ -32,7 +32,7 @@ struct SheetCommand: Command {
         let parser = Self.parser(operands: "IN… OUT | IN… --output OUT", completion: .file)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let target = SingleOutputOptions(in: parser, inputs: "images")
+        let target = SingleOutputOptions(in: parser, ofSeveral: "images")
         parser.group = "Layout"
         let columns = parser.option(
             "columns", value: "N", help: "Images in a row; by default so many that the sheet is some 4:3")
@@ -78,7 +78,7 @@ struct SheetCommand: Command {
         let limit = DecodingLimits.default.pixelCount
         guard size.pixelCount <= limit, max(size.width, size.height) <= 65_535 else {
             throw parser.error(
-                "the sheet would be \(size), more than \(PixelCount(limit)) pixels; use a smaller --size")
+                "the sheet would be \(size), more than \(PixelCount(limit).text) pixels; use a smaller --size")
         }
     }
 
@@ -98,7 +98,7 @@ struct SheetCommand: Command {
                 bar.end(index)
                 if let error = cell.error {
                     let decoding = DecodingSettings(input: inputs[index], limits: limits, codecs: codecs)
-                    console.complain(error.shellDescription(of: decoding))
+                    console.complain(error.shellText(of: decoding))
                 }
                 namesFailure = namesFailure ?? cell.labelError
                 if let image = cell.image { count += 1; sheet.draw(image, at: index) }
@@ -109,16 +109,16 @@ struct SheetCommand: Command {
             if isJSON {
                 console.print(json(file, count: count))
             } else if !isQuiet, file.path != OutputFile.standardOutput {
-                console.print(
-                    "\(ItemCount(count, "image")): \(layout.size), \(ByteCount(file.data.count)) → \(file.path)")
+                let facts = "\(layout.size), \(ByteCount(file.data.count)) → \(file.path)"
+                console.print(localized(.counted("\(count) image: \(facts)", "\(count) images: \(facts)", count)))
             }
         } catch {
             bar.clear()
             failure = error
-            console.complain(error.shellDescription())
+            console.complain(error.shellText())
         }
         if let namesFailure, !isQuiet {
-            console.complain("warning: names are not drawn: \(namesFailure.shellDescription())")
+            console.complain("warning: names are not drawn: \(namesFailure.shellText())")
         }
         return failure == nil && count == inputs.count ? .success : .failure
     }

@@ -7,7 +7,7 @@ internal import WebImageCore
 /// `webimage thumbnail`: makes thumbnails for file managers.
 struct ThumbnailCommand: Command {
     static let name = "thumbnail"
-    static let summary = "Make a thumbnail for file managers"
+    static let summary: LocalizableText = "Make a thumbnail for file managers"
     static let details = """
         Writes a PNG by the thumbnail standard of freedesktop.org, with Thumb::URI, Thumb::MTime, Thumb::Size,
         Thumb::Image::Width and Thumb::Image::Height, readable for its owner only. SIZE is the longest side in
@@ -43,9 +43,10 @@ struct ThumbnailCommand: Command {
         }
         guard let size = ThumbnailSize(operands[2].description) else {
             let names = ThumbnailSize.names.joined(separator: ", ")
+            let sides = ThumbnailSize.sides
             throw parser.error(
-                "SIZE is a number from \(ThumbnailSize.sides.lowerBound) to \(ThumbnailSize.sides.upperBound), or one of "
-                    + "\(names), not '\(operands[2])'")
+                "SIZE is a number from \(sides.lowerBound) to \(sides.upperBound), or one of \(names), not '\(operands[2])'"
+            )
         }
         try parser.checkStreams(inputs: [], output: operands[1], printing: [])
         (self.source, self.size, isForced) = (source, size, force.isSet)
@@ -83,7 +84,7 @@ struct ThumbnailCommand: Command {
             if !keepsCurrent || !ThumbnailFolder.isCurrent(output, of: source, state) { try await make(state) }
             return .success
         } catch {
-            Console.standard.complain(error.shellDescription(about: source.input.argument.description))
+            Console.standard.complain(error.shellText(about: source.input.argument.description))
             return .failure
         }
     }

@@ -15,7 +15,7 @@ final class LoadingSession: Sendable {
     /// - Parameter codecs: what decodes.
     init(options: SourceOptions, codecs: CodecRegistry) {
         self.options = options
-        disk = options.cache?.open { Console.standard.complain($0.shellDescription()) }
+        disk = options.cache?.open { Console.standard.complain($0.shellText()) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), FileLoader.chosenFiles, options.downloader]
         var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders, codecs: codecs)

@@ -10,20 +10,24 @@ extension WebImageError {
     /// - Parameters:
     ///   - argument: the text on the command line; `nil` for an error that is not about an argument.
     ///   - decoding: how the command decodes it, for an error of decoding.
-    func shellDescription(about argument: String? = nil, decoding: DecodingSettings? = nil) -> String {
-        var names: [String] = []
-        if let argument, !isQuoting { names.append(ImageInput.displayName(of: argument)) }
-        if let subject, !(argument.map { isAbout($0, subject: subject) } ?? false) { names.append(subject) }
-        let text = (names + [shellProblem]).joined(separator: ": ")
-        let advice =
+    func shellText(about argument: String? = nil, decoding: DecodingSettings? = nil) -> LocalizableText {
+        var parts: [LocalizableText] = []
+        if let argument, !isQuoting { parts.append("\(ImageInput.displayName(of: argument))") }
+        if let subject, !(argument.map { isAbout($0, subject: subject) } ?? false) { parts.append("\(subject)") }
+        let text = LocalizableText.joined(parts + [shellProblem], by: ": ")
+        let advice: LocalizableText? =
             isRefusedReplacement(of: argument) ? "It is the input; choose another name." : shellAdvice(decoding)
-        return CredentialRedaction.removingUserInformation(
-            from: [text, advice].compactMap(\.self).joined(separator: " "))
+        return advice.map { "\(text) \($0)" } ?? text
     }
 
     /// The same about an input that is decoded.
-    func shellDescription(of decoding: DecodingSettings) -> String {
-        shellDescription(about: decoding.input.argument.description, decoding: decoding)
+    func shellText(of decoding: DecodingSettings) -> LocalizableText {
+        shellText(about: decoding.input.argument.description, decoding: decoding)
+    }
+
+    /// The same in English, for scripts.
+    func shellDescription(about argument: String? = nil, decoding: DecodingSettings? = nil) -> String {
+        CredentialRedaction.removingUserInformation(from: shellText(about: argument, decoding: decoding).english)
     }
 
     /// Whether the output would have replaced the input, which must not be removed.
@@ -51,24 +55,27 @@ extension WebImageError {
         }
     }
 
-    private var shellProblem: String {
+    private var shellProblem: LocalizableText {
         switch self {
         // The tool counts from 1.
         case .decoding(_, .page(let index, let count), _):
-            return "there is no image \(index + 1); " + (count == 1 ? "the file has one." : "there are \(count).")
+            return count == 1
+                ? "there is no image \(index + 1); the file has one."
+                : "there is no image \(index + 1); there are \(count)."
         case .limitExceeded(.pixels(let size, let limit), _) where !size.hasTooLongSide:
             let (width, height) = (PixelCount.grouped(size.width), PixelCount.grouped(size.height))
             return
-                "\(width) × \(height) is \(PixelCount(size.pixelCount)) pixels, more than the \(PixelCount(limit)) allowed."
+                "\(width) × \(height) is \(PixelCount(size.pixelCount).text) pixels, more than the \(PixelCount(limit).text) allowed."
         case .limitExceeded(.memory(let byteCount, let limit), _):
             let (needed, allowed) = (ByteCount(byteCount).short, ByteCount(limit).short)
-            return
-                "decoding takes \(needed == allowed ? "a bit more than " : "")\(needed) of memory; \(allowed) is allowed."
-        default: return problem
+            return needed == allowed
+                ? "decoding takes a bit more than \(needed) of memory; \(allowed) is allowed."
+                : "decoding takes \(needed) of memory; \(allowed) is allowed."
+        default: return problemText
         }
     }
 
-    private func shellAdvice(_ decoding: DecodingSettings?) -> String? {
+    private func shellAdvice(_ decoding: DecodingSettings?) -> LocalizableText? {
         switch self {
         case .httpStatus(401, _): "Use --user NAME:PASSWORD."
         case .timedOut(.connecting, _, _), .timedOut(.idle, _, _): "Try again, or with a longer --idle-timeout."
@@ -77,7 +84,8 @@ extension WebImageError {
             "If you know its authority, use --cacert FILE."
         case .invalidResponse(.contentCoding(let name), _) where ["gzip", "deflate"].contains(name):
             "Use --header 'Accept-Encoding: \(name)'."
-        case .invalidResponse(.contentCoding, _): recoverySuggestion
+        case .invalidResponse(.contentCoding, _):
+            "Request gzip with an Accept-Encoding header, or configure the server to send images without coding."
         case .outOfResources(.memory, _) where decoding?.canScale == true: "Use --size to decode a smaller image."
         case .limitExceeded(.memory(let byteCount, let limit), _):
             decoding?.advice(forMemory: byteCount, allowed: limit)
@@ -93,8 +101,10 @@ extension WebImageError {
         case .notInCache: "Use another --policy to load it."
         case .file(_, ENXIO): "Nothing reads from it."
         case .file(StandardInput.name, EFBIG):
-            "From it come at most \(ByteCount(StandardInput.byteLimit).short). Write it to a file, which may be longer, and name that."
-        default: userAdvice
+            """
+            From it come at most \(ByteCount(StandardInput.byteLimit).short). Write it to a file, which may be longer, and name that.
+            """
+        default: userAdviceText
         }
     }
 }
@@ -109,7 +119,9 @@ extension WebImageError {
     func json(about argument: String) -> JSON { json(saying: shellDescription(about: argument)) }
 
     /// The same about an input that is decoded.
-    func json(of decoding: DecodingSettings) -> JSON { json(saying: shellDescription(of: decoding)) }
+    func json(of decoding: DecodingSettings) -> JSON {
+        json(saying: shellDescription(about: decoding.input.argument.description, decoding: decoding))
+    }
 
     private func json(saying message: String) -> JSON { ["code": .integer(code), "message": .string(message)] }
 }

@@ -86,7 +86,7 @@ struct SourceOptions: Sendable {
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
             var options = SourceOptions()
-            if let path = try parser.text(of: directory, for: "a directory") {
+            if let path = try parser.text(of: directory, content: "a directory") {
                 if noCache?.isSet == true { throw parser.error("--cache-dir and --no-cache cannot be used together") }
                 options.cache = .directory(path)
             } else if noCache?.isSet == true {
@@ -107,7 +107,7 @@ struct SourceOptions: Sendable {
             options.credential = try parser.credential(user)
             options.handlesCookies = cookies.isSet
             options.allowsInvalidCertificates = insecure.isSet
-            if let path = try parser.text(of: authorities, for: "a file") {
+            if let path = try parser.text(of: authorities, content: "a file") {
                 if insecure.isSet { throw parser.error("--cacert and --insecure cannot be used together") }
                 options.authorities = path
             }
@@ -125,8 +125,10 @@ extension OptionParser {
         guard let text = option.value else { return nil }
         guard let location = try? S3Location(text) else {
             throw error(
-                "--shared takes s3://BUCKET/PREFIX?endpoint=URL&region=NAME&style=path|host, without keys: those are in "
-                    + "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+                """
+                --shared takes s3://BUCKET/PREFIX?endpoint=URL&region=NAME&style=path|host, without keys: those are in \
+                AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+                """)
         }
         return location
     }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import ProgramSupport
 internal import Synchronization
 internal import WebImageCore
 
@@ -30,8 +31,8 @@ final class Console: Sendable {
         write(lines.map { TerminalText.escaped(String($0)) }.joined(separator: "\n"), to: STDOUT_FILENO)
     }
 
-    /// Prints an error message on one line.
-    func complain(_ line: String) { write("webimage: \(Self.shown(line))\n", to: STDERR_FILENO) }
+    /// Prints an error message on one line, in the user's language.
+    func complain(_ text: LocalizableText) { write("webimage: \(Self.shown(localized(text)))\n", to: STDERR_FILENO) }
 
     private static func shown(_ line: String) -> String {
         TerminalText.escaped(CredentialRedaction.removingUserInformation(from: line))
@@ -68,7 +69,7 @@ final class Console: Sendable {
         // The reader has closed the pipe, as after `webimage … | head -1`: end like a program without a SIGPIPE
         // handler.
         if status == EPIPE { Interrupts.end(status: 128 + SIGPIPE) }
-        complain(WebImageError.file(path: "standard output", errno: status).description)
+        complain(WebImageError.file(path: "standard output", errno: status).shellText())
         Interrupts.end(status: ExitStatus.failure.rawValue)
     }
 

@@ -1,3 +1,4 @@
+internal import ProgramSupport
 internal import WebImage
 
 /// Which process reads files, and in what sandbox.
@@ -9,11 +10,12 @@ struct IsolationReport: Sendable {
     init(isIsolated: Bool?) { self.isIsolated = isIsolated }
 
     /// About one file.
-    var line: String? {
-        isIsolated.map { $0 ? "read in a separate process" : "read in this process" }
+    var line: LocalizableText? {
+        guard let isIsolated else { return nil }
+        return isIsolated ? "read in a separate process" : "read in this process"
     }
 
-    /// About the processes.
+    /// About the processes, in English, as the library says it.
     var statusLines: [String] { status.description.split(separator: "\n").map(String.init) }
 
     var json: JSON {

@@ -37,7 +37,7 @@ enum JSON: Sendable {
     static func fields(path: SystemString?) -> [(String, JSON)] {
         var fields: [(String, JSON)] = [("path", .optional(path))]
         if let path, path.text == nil {
-            fields.append(("pathBase64", .string(Data(path.bytes).base64EncodedString())))
+            fields += [("pathBase64", .string(Data(path.bytes).base64EncodedString()))]
         }
         return fields
     }

@@ -1,3 +1,4 @@
+internal import ProgramSupport
 internal import Synchronization
 
 /// Shows the progress of all loads of a command in one line at the bottom of the terminal.
@@ -61,13 +62,14 @@ final class ProgressBar: Sendable {
 
     private static func line(_ state: State) -> String {
         let share = state.fractions.reduce(0, +) / Double(max(1, state.fractions.count))
-        return ProgressLine(
+        let line = ProgressLine(
             share: share, endedCount: state.endedCount, count: state.fractions.count,
             byteCount: state.byteCounts.reduce(0, +),
             expectedByteCount: state.expectedByteCounts.contains(nil)
                 ? nil : state.expectedByteCounts.reduce(0) { $0 + ($1 ?? 0) },
             seconds: (ContinuousClock.now - state.start).milliseconds / 1000
-        ).text
+        )
+        return localized(line.text)
     }
 }
 
@@ -85,27 +87,28 @@ struct ProgressLine {
     var seconds: Double
 
     /// For example `[###---] 3 of 6, 4.0 MiB of 8.0 MiB, 2.0 MiB/s, 2 s left`.
-    var text: String {
+    var text: LocalizableText {
         let width = 30
         let filled = min(width, Int(share * Double(width)))
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-        return (["[\(bar)] \(endedCount) of \(count)"] + facts).joined(separator: ", ")
+        let number: LocalizableText = "\(endedCount) of \(count)"
+        return .joined(["[\(bar)] \(number)"] + facts, by: ", ")
     }
 
-    private var facts: [String] {
-        var facts: [String] = []
+    private var facts: [LocalizableText] {
+        var facts: [LocalizableText] = []
         if byteCount > 0 {
-            let total = expectedByteCount.map { " of \(Self.bytes($0))" } ?? ""
-            facts.append(Self.bytes(byteCount) + total)
+            let received = Self.bytes(byteCount)
+            facts.append(expectedByteCount.map { "\(received) of \(Self.bytes($0))" } ?? "\(received)")
         }
         // Before that, the numbers say nothing.
         guard seconds >= 1 else { return facts }
         if byteCount > 0 {
-            facts.append(Self.bytes(Int64(Double(byteCount) / seconds)) + "/s")
+            facts.append("\(Self.bytes(Int64(Double(byteCount) / seconds)))/s")
         } else if endedCount > 0 {
             facts.append("\((Double(endedCount) / seconds * 10).rounded() / 10)/s")
         }
-        if share > 0, share < 1 { facts.append(Self.duration(seconds / share * (1 - share)) + " left") }
+        if share > 0, share < 1 { facts.append("\(Self.duration(seconds / share * (1 - share))) left") }
         return facts
     }
 

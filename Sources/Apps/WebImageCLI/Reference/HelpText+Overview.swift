@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import ProgramSupport
 
 extension HelpText {
     /// Returns the text that `webimage --help` prints.
@@ -6,10 +7,11 @@ extension HelpText {
     static func overview(of commands: [any Command.Type]) -> String {
         let description = ProgramDescription.webimage
         let program = description.name
-        var text = "Usage:\n  \(program) COMMAND [OPTION…] …\n  \(program) --version [--verbose]\n"
-        text += "\nCommands:\n" + table(commands.map { ($0.name, $0.summary) })
-        for paragraph in description.paragraphs { text += "\n\(wrapped(paragraph))\n" }
-        text += "\nExit status:\n" + table(description.statuses)
-        return text + "\n\(wrapped("'\(program) COMMAND --help' describes a command."))\n"
+        var text = localized("Usage:") + "\n"
+        text += "  \(program) COMMAND [OPTION…] …\n  \(program) --version [--verbose]\n"
+        text += "\n" + localized("Commands:") + "\n" + table(commands.map { ($0.name, localized($0.summary)) })
+        for paragraph in description.paragraphs { text += "\n\(wrapped(localized(paragraph)))\n" }
+        text += "\n" + localized("Exit status:") + "\n" + table(description.statuses, in: texts)
+        return text + "\n" + wrapped(localized("'\(program) COMMAND --help' describes a command.")) + "\n"
     }
 }

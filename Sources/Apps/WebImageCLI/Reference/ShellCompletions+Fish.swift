@@ -30,7 +30,7 @@ extension ShellCompletions {
         ]
         for command in commands {
             lines.append(
-                "complete -c \(program) -n __\(program)_needs_command -a \(command.name) -d \(Self.fishQuoted(command.summary))"
+                "complete -c \(program) -n __\(program)_needs_command -a \(command.name) -d \(Self.fishQuoted(command.summary.english))"
             )
         }
         lines += commands.flatMap { fishLines(of: $0, program) }
@@ -43,14 +43,14 @@ extension ShellCompletions {
         let actions = command.actions.map(\.name).joined(separator: " ")
         var lines = command.actions.map { action in
             "complete -c \(program) -n '\(condition); and __\(program)_lacks \(actions)' -a \(action.name) "
-                + "-d \(Self.fishQuoted(action.help))"
+                + "-d \(Self.fishQuoted(action.help.english))"
         }
         lines += [command.operandCompletion].compactMap(fishArguments).map { "\(start) \($0)" }
         for option in command.options {
             var line = start + (option.letter.map { " -s \($0)" } ?? "") + " -l \(option.name)"
             if option.valueName != nil { line += " " + (fishArguments(option.completion) ?? "-x") }
             if case .file = option.completion { line += " -r" }
-            lines.append(line + " -d \(Self.fishQuoted(option.help))")
+            lines.append(line + " -d \(Self.fishQuoted(option.help.english))")
         }
         return lines
     }

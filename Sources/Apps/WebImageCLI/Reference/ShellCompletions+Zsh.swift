@@ -3,7 +3,7 @@ internal import CommandReference
 extension ShellCompletions {
     /// A function for zsh's `_arguments`.
     var zsh: String {
-        let list = commands.map { "        \(Self.quoted("\($0.name):\(Self.zshEscaped($0.summary))"))" }
+        let list = commands.map { "        \(Self.quoted("\($0.name):\(Self.zshEscaped($0.summary.english))"))" }
         return """
             _\(ProgramDescription.webimage.name)() {
                 local context state state_descr line ret=1
@@ -42,12 +42,14 @@ extension ShellCompletions {
         var lines = ["        \(command.name))"]
         if !command.actions.isEmpty {
             lines.append("            actions=(")
-            lines += command.actions.map { "                \(Self.quoted("\($0.name):\(Self.zshEscaped($0.help))"))" }
+            lines += command.actions.map {
+                "                \(Self.quoted("\($0.name):\(Self.zshEscaped($0.help.english))"))"
+            }
             lines.append("            )")
         }
         lines.append("            _arguments -s -S \\")
         for option in command.options {
-            let description = "[\(Self.zshEscaped(option.help))]"
+            let description = "[\(Self.zshEscaped(option.help.english))]"
             let ending = option.valueName.map { ":\(Self.zshEscaped($0)):\(zshAction(option.completion))" } ?? ""
             let long = "--\(option.name)" + (option.valueName == nil ? "" : "=")
             let text = Self.quoted(description + ending)

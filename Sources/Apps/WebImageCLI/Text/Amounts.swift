@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 
 /// A number of bytes in readable form: `512 B`, `1.5 KiB`, `12.3 MiB`.
 struct ByteCount: CustomStringConvertible {
@@ -33,33 +34,21 @@ struct ByteCount: CustomStringConvertible {
     }
 }
 
-/// A number of things: `1 frame`, `3 frames`.
-struct ItemCount: CustomStringConvertible {
-    let value: Int
-    /// In the singular.
-    let noun: String
-
-    init(_ value: Int, _ noun: String) {
-        self.value = value
-        self.noun = noun
-    }
-
-    var description: String { value == 1 ? "1 \(noun)" : "\(value) \(noun)s" }
-}
-
 /// A duration in a suitable unit: `40 s`, `5 min`, `3 h`, `12 days`.
-struct Age: CustomStringConvertible {
+struct Age {
     /// 0 if the second moment is before the first, as after the clock was set back.
     let seconds: Double
 
     init(from first: Date, to second: Date) { seconds = max(0, second.timeIntervalSince(first)) }
 
-    var description: String {
+    var text: LocalizableText {
         switch seconds {
         case ..<60: "\(Int(seconds)) s"
         case ..<3_600: "\(Int(seconds / 60)) min"
         case ..<(2 * 86_400): "\(Int(seconds / 3_600)) h"
-        default: "\(Int(min(seconds / 86_400, 1e9))) days"
+        default: days(Int(min(seconds / 86_400, 1e9)))
         }
     }
+
+    private func days(_ count: Int) -> LocalizableText { .counted("\(count) day", "\(count) days", count) }
 }

@@ -15,7 +15,7 @@ enum CommandLineOptions {
         do throws(CommandArguments.Failure) {
             given = try CommandArguments(arguments, for: syntax)
         } catch {
-            throw StartFailure(description: error.reason)
+            throw StartFailure(description: error.reason.english)
         }
         if given.isGiven("help") { return .help }
         if given.isGiven("version") { return .version }
@@ -31,7 +31,7 @@ enum CommandLineOptions {
         var options = Setting.all.map { setting in
             CommandSyntax.Option(
                 name: setting.name, valueName: setting.value, mayHaveValue: true,
-                help: setting.help + " (\(setting.variable))", group: setting.group)
+                help: "\(setting.help) (\(setting.variable))", group: setting.group)
         }
         options += [
             CommandSyntax.Option(

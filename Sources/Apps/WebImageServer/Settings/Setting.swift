@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImageCore
 
 /// A setting of the server: an option of the command line, an environment variable, and a line of a file.
@@ -9,8 +10,8 @@ struct Setting: Sendable {
     let variable: String
     /// The placeholder of the value; `nil` for a flag, whose variable is `true` or `false`.
     let value: String?
-    let group: String
-    let help: String
+    let group: LocalizableText
+    let help: LocalizableText
     /// Sets the value.
     let apply: @Sendable (inout ServerSettings, String) throws(Invalid) -> Void
 

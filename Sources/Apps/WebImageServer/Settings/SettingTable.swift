@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 internal import WebImageService
@@ -17,48 +18,56 @@ extension Setting {
             settings.namesPlaces = true
         },
         integer(
-            "max-clients", "IMGPROXY_MAX_CLIENTS", \.limits.connectionCount, 1...100_000, "Connections",
-            "Connections at a time, 1024 by default. Beyond it, the one that waits the longest for a request is closed"),
+            "max-clients", "IMGPROXY_MAX_CLIENTS", \.limits.connectionCount, 1...100_000, group: "Connections",
+            help:
+                "Connections at a time, 1024 by default. Beyond it, the one that waits the longest for a request is closed"
+        ),
         seconds(
-            "read-request-timeout", "IMGPROXY_READ_REQUEST_TIMEOUT", \.limits.times.head, "Connections",
-            "The time for the head of a request, 10 by default"),
+            "read-request-timeout", "IMGPROXY_READ_REQUEST_TIMEOUT", \.limits.times.head, group: "Connections",
+            help: "The time for the head of a request, 10 by default"),
         seconds(
-            "keep-alive-timeout", "IMGPROXY_KEEP_ALIVE_TIMEOUT", \.limits.times.idle, "Connections",
-            "The time for the next request of a connection, 30 by default; 0 closes it after each answer"),
+            "keep-alive-timeout", "IMGPROXY_KEEP_ALIVE_TIMEOUT", \.limits.times.idle, group: "Connections",
+            help: "The time for the next request of a connection, 30 by default; 0 closes it after each answer"),
         seconds(
-            "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, "Connections",
-            "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
+            "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, group: "Connections",
+            help: "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
         bytes(
-            "sending-memory", "WEBIMAGE_SENDING_MEMORY", \.service.limits.sendingByteCount, "Connections",
-            "The limit on results in memory that clients are reading, 256M by default; beyond it, requests get 503. Results that are read from the disk do not count"
+            "sending-memory", "WEBIMAGE_SENDING_MEMORY", \.service.limits.sendingByteCount, group: "Connections",
+            help:
+                "The limit on results in memory that clients are reading, 256M by default; beyond it, requests get 503. Results that are read from the disk do not count"
         ),
         integer(
-            "graceful-stop-timeout", "IMGPROXY_GRACEFUL_STOP_TIMEOUT", \.stopTime, 0...3600, "Connections",
-            "How many seconds requests in progress have after SIGTERM, 30 by default"),
+            "graceful-stop-timeout", "IMGPROXY_GRACEFUL_STOP_TIMEOUT", \.stopTime, 0...3600, group: "Connections",
+            help: "How many seconds requests in progress have after SIGTERM, 30 by default"),
         flag(
-            "log-requests", "WEBIMAGE_LOG_REQUESTS", \.logsRequests, "Connections",
-            "Print a line for each request; true by default"),
+            "log-requests", "WEBIMAGE_LOG_REQUESTS", \.logsRequests, group: "Connections",
+            help: "Print a line for each request; true by default"),
     ]
 
     private static let urls: [Setting] = [
-        list("key", "IMGPROXY_KEY", \.keyDigits, "HEX,…", "URLs", "The keys of signatures, in hexadecimal digits"),
-        list("salt", "IMGPROXY_SALT", \.saltDigits, "HEX,…", "URLs", "The salt of each key, in hexadecimal digits"),
-        integer(
-            "signature-size", "IMGPROXY_SIGNATURE_SIZE", \.service.signatureByteCount, 1...32, "URLs",
-            "The length of signatures in bytes, 32 by default"),
         list(
-            "trusted-signatures", "IMGPROXY_TRUSTED_SIGNATURES", \.service.trustedSignatures, "TEXT,…", "URLs",
-            "Texts that count as signatures of every path"),
+            "key", "IMGPROXY_KEY", \.keyDigits, "HEX,…", group: "URLs",
+            help: "The keys of signatures, in hexadecimal digits"),
+        list(
+            "salt", "IMGPROXY_SALT", \.saltDigits, "HEX,…", group: "URLs",
+            help: "The salt of each key, in hexadecimal digits"),
+        integer(
+            "signature-size", "IMGPROXY_SIGNATURE_SIZE", \.service.signatureByteCount, 1...32, group: "URLs",
+            help: "The length of signatures in bytes, 32 by default"),
+        list(
+            "trusted-signatures", "IMGPROXY_TRUSTED_SIGNATURES", \.service.trustedSignatures, "TEXT,…", group: "URLs",
+            help: "Texts that count as signatures of every path"),
         text(
-            "secret", "IMGPROXY_SECRET", \.secret, "TEXT", "URLs",
-            "What all requests but /health and /ready have in 'Authorization: Bearer TEXT'; others get 403. None by default"
+            "secret", "IMGPROXY_SECRET", \.secret, "TEXT", group: "URLs",
+            help:
+                "What all requests but /health and /ready have in 'Authorization: Bearer TEXT'; others get 403. None by default"
         ),
         flag(
-            "unsigned", "WEBIMAGE_UNSIGNED", \.allowsUnsigned, "URLs",
-            "Accept paths without a signature if there is no key, for development"),
+            "unsigned", "WEBIMAGE_UNSIGNED", \.allowsUnsigned, group: "URLs",
+            help: "Accept paths without a signature if there is no key, for development"),
         text(
-            "path-prefix", "IMGPROXY_PATH_PREFIX", \.service.pathPrefix, "PATH", "URLs",
-            "What paths begin with, such as /images"),
+            "path-prefix", "IMGPROXY_PATH_PREFIX", \.service.pathPrefix, "PATH", group: "URLs",
+            help: "What paths begin with, such as /images"),
         Setting(
             name: "presets", variable: "IMGPROXY_PRESETS", value: "NAME=OPTIONS,…", group: "URLs",
             help: "Names for options between slashes; those of 'default' precede the options of every path"
@@ -71,8 +80,8 @@ extension Setting {
             try settings.addPresets(lines.map(String.init).filter { !$0.hasPrefix("#") })
         },
         flag(
-            "only-presets", "IMGPROXY_ONLY_PRESETS", \.service.allowsOnlyPresets, "URLs",
-            "Take names of presets in place of options"),
+            "only-presets", "IMGPROXY_ONLY_PRESETS", \.service.allowsOnlyPresets, group: "URLs",
+            help: "Take names of presets in place of options"),
         Setting(
             name: "arguments-separator", variable: "IMGPROXY_ARGUMENTS_SEPARATOR", value: "TEXT", group: "URLs",
             help: "What is between the arguments of options, also in presets; ':' by default"
@@ -81,58 +90,63 @@ extension Setting {
             settings.service.argumentSeparator = text
         },
         flag(
-            "base64-file-name", "IMGPROXY_BASE64_URL_INCLUDES_FILENAME", \.service.hasFileNames, "URLs",
-            "Ignore the last part of base64 sources, which is a file name"),
+            "base64-file-name", "IMGPROXY_BASE64_URL_INCLUDES_FILENAME", \.service.hasFileNames, group: "URLs",
+            help: "Ignore the last part of base64 sources, which is a file name"),
         flag(
-            "limit-options", "IMGPROXY_ALLOW_SECURITY_OPTIONS", \.service.allowsLimitOptions, "URLs",
-            "Allow options that lower limits, such as max_src_resolution"),
+            "limit-options", "IMGPROXY_ALLOW_SECURITY_OPTIONS", \.service.allowsLimitOptions, group: "URLs",
+            help: "Allow options that lower limits, such as max_src_resolution"),
         text(
-            "allow-origin", "IMGPROXY_ALLOW_ORIGIN", \.allowedOrigin, "ORIGIN", "URLs",
-            "The origin whose scripts may read answers, or * for all (CORS); none by default"),
+            "allow-origin", "IMGPROXY_ALLOW_ORIGIN", \.allowedOrigin, "ORIGIN", group: "URLs",
+            help: "The origin whose scripts may read answers, or * for all (CORS); none by default"),
         flag(
-            "client-hints", "IMGPROXY_ENABLE_CLIENT_HINTS", \.service.usesClientHints, "URLs",
-            "Use the width and the density that clients name where the path names none"),
+            "client-hints", "IMGPROXY_ENABLE_CLIENT_HINTS", \.service.usesClientHints, group: "URLs",
+            help: "Use the width and the density that clients name where the path names none"),
     ]
 
     private static let sources: [Setting] = [
         list(
-            "allowed-sources", "IMGPROXY_ALLOWED_SOURCES", \.service.allowedSources, "URL,…", "Sources",
-            "The beginnings of sources, such as https://*.example.com/photos/, where * stands for any characters but slashes; everything by default"
+            "allowed-sources", "IMGPROXY_ALLOWED_SOURCES", \.service.allowedSources, "URL,…", group: "Sources",
+            help:
+                "The beginnings of sources, such as https://*.example.com/photos/, where * stands for any characters but slashes; everything by default"
         ),
-        text("base-url", "IMGPROXY_BASE_URL", \.service.baseURL, "URL", "Sources", "What all sources begin with"),
+        text(
+            "base-url", "IMGPROXY_BASE_URL", \.service.baseURL, "URL", group: "Sources",
+            help: "What all sources begin with"),
         Setting(
             name: "local-root", variable: "IMGPROXY_LOCAL_FILESYSTEM_ROOT", value: "FOLDER", group: "Sources",
             help: "The folder of local:/// sources"
         ) { settings, text throws(Invalid) in settings.service.folder = URL(filePath: text, directoryHint: .isDirectory)
         },
         flag(
-            "s3", "IMGPROXY_USE_S3", \.usesStore, "Sources",
-            "Load s3://bucket/key sources, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+            "s3", "IMGPROXY_USE_S3", \.usesStore, group: "Sources",
+            help: "Load s3://bucket/key sources, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
         text(
-            "s3-endpoint", "IMGPROXY_S3_ENDPOINT", \.storeEndpoint, "URL", "Sources",
-            "The store of such sources; Amazon's by default"),
-        text("s3-region", "IMGPROXY_S3_REGION", \.storeRegion, "NAME", "Sources", "The region of the store"),
+            "s3-endpoint", "IMGPROXY_S3_ENDPOINT", \.storeEndpoint, "URL", group: "Sources",
+            help: "The store of such sources; Amazon's by default"),
+        text(
+            "s3-region", "IMGPROXY_S3_REGION", \.storeRegion, "NAME", group: "Sources", help: "The region of the store"),
         flag(
-            "allow-loopback", "IMGPROXY_ALLOW_LOOPBACK_SOURCE_ADDRESSES", \.allowsLoopback, "Sources",
-            "Also load from this machine"),
+            "allow-loopback", "IMGPROXY_ALLOW_LOOPBACK_SOURCE_ADDRESSES", \.allowsLoopback, group: "Sources",
+            help: "Also load from this machine"),
         flag(
-            "allow-private", "IMGPROXY_ALLOW_PRIVATE_SOURCE_ADDRESSES", \.allowsPrivate, "Sources",
-            "Also load from private networks"),
+            "allow-private", "IMGPROXY_ALLOW_PRIVATE_SOURCE_ADDRESSES", \.allowsPrivate, group: "Sources",
+            help: "Also load from private networks"),
         flag(
-            "allow-link-local", "IMGPROXY_ALLOW_LINK_LOCAL_SOURCE_ADDRESSES", \.allowsLinkLocal, "Sources",
-            "Also load from link-local addresses"),
+            "allow-link-local", "IMGPROXY_ALLOW_LINK_LOCAL_SOURCE_ADDRESSES", \.allowsLinkLocal, group: "Sources",
+            help: "Also load from link-local addresses"),
         integer(
-            "max-redirects", "IMGPROXY_MAX_REDIRECTS", \.maximumRedirects, 0...100, "Sources",
-            "The maximum number of redirects of a source, 10 by default"),
+            "max-redirects", "IMGPROXY_MAX_REDIRECTS", \.maximumRedirects, 0...100, group: "Sources",
+            help: "The maximum number of redirects of a source, 10 by default"),
         seconds(
-            "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, "Sources",
-            "The time for loading a source, 20 by default"),
+            "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, group: "Sources",
+            help: "The time for loading a source, 20 by default"),
     ]
 
     private static let uploads: [Setting] = [
         text(
-            "upload-to", "WEBIMAGE_UPLOAD_TO", \.uploads.destination, "PLACE", "Uploads",
-            "Take POST /upload, and store images in local:///FOLDER or s3://BUCKET/PREFIX, which are sources; no uploads by default"
+            "upload-to", "WEBIMAGE_UPLOAD_TO", \.uploads.destination, "PLACE", group: "Uploads",
+            help:
+                "Take POST /upload, and store images in local:///FOLDER or s3://BUCKET/PREFIX, which are sources; no uploads by default"
         ),
         Setting(
             name: "upload-options", variable: "WEBIMAGE_UPLOAD_OPTIONS", value: "OPTIONS", group: "Uploads",
@@ -166,8 +180,10 @@ extension Setting {
             settings.uploads.policy.byteLimit = count
         },
         flag(
-            "upload-trailing-bytes", "WEBIMAGE_UPLOAD_TRAILING_BYTES", \.uploads.policy.allowsTrailingBytes, "Uploads",
-            "Accept bytes behind an image, such as the film of a motion photo; what is stored is without them, but for raw:1"
+            "upload-trailing-bytes", "WEBIMAGE_UPLOAD_TRAILING_BYTES", \.uploads.policy.allowsTrailingBytes,
+            group: "Uploads",
+            help:
+                "Accept bytes behind an image, such as the film of a motion photo; what is stored is without them, but for raw:1"
         ),
     ]
 
@@ -175,10 +191,11 @@ extension Setting {
         offer("avif", "IMGPROXY_AUTO_AVIF", .avif, "true"), offer("webp", "IMGPROXY_AUTO_WEBP", .webp, "true"),
         offer("jxl", "IMGPROXY_AUTO_JXL", .jpegXL, "false"),
         integer(
-            "quality", "IMGPROXY_QUALITY", \.service.quality, 1...100, "Results", "The quality of JPEG, 80 by default"),
+            "quality", "IMGPROXY_QUALITY", \.service.quality, 1...100, group: "Results",
+            help: "The quality of JPEG, 80 by default"),
         formatQualities(
             "format-quality", "IMGPROXY_FORMAT_QUALITY", \.service.formatQualities,
-            "The qualities of formats; webp=79,avif=63,jxl=77 by default"),
+            help: "The qualities of formats; webp=79,avif=63,jxl=77 by default"),
         Setting(
             name: "autoquality-method", variable: "IMGPROXY_AUTOQUALITY_METHOD", value: "METHOD", group: "Results",
             help: "'dssim' for the lowest quality at which results differ little enough, or 'none', the default"
@@ -188,36 +205,38 @@ extension Setting {
         },
         number(
             "autoquality-target", "IMGPROXY_AUTOQUALITY_TARGET", \.qualityBound.dissimilarity,
-            "The largest structural dissimilarity, 0.02 by default"),
+            help: "The largest structural dissimilarity, 0.02 by default"),
         number(
             "autoquality-allowed-error", "IMGPROXY_AUTOQUALITY_ALLOWED_ERROR", \.qualityBound.allowedError,
-            "By how much it may be exceeded, 0.001 by default"),
+            help: "By how much it may be exceeded, 0.001 by default"),
         integer(
-            "autoquality-min", "IMGPROXY_AUTOQUALITY_MIN", \.lowestQuality, 1...100, "Results",
-            "The lowest quality for that, 30 by default"),
+            "autoquality-min", "IMGPROXY_AUTOQUALITY_MIN", \.lowestQuality, 1...100, group: "Results",
+            help: "The lowest quality for that, 30 by default"),
         integer(
-            "autoquality-max", "IMGPROXY_AUTOQUALITY_MAX", \.highestQuality, 1...100, "Results",
-            "The highest quality for that, 95 by default"),
+            "autoquality-max", "IMGPROXY_AUTOQUALITY_MAX", \.highestQuality, 1...100, group: "Results",
+            help: "The highest quality for that, 95 by default"),
         formatQualities(
             "autoquality-format-min", "IMGPROXY_AUTOQUALITY_FORMAT_MIN", \.lowestFormatQualities,
-            "The lowest qualities of formats for that, such as avif=40"),
+            help: "The lowest qualities of formats for that, such as avif=40"),
         formatQualities(
             "autoquality-format-max", "IMGPROXY_AUTOQUALITY_FORMAT_MAX", \.highestFormatQualities,
-            "The highest qualities of formats for that"),
+            help: "The highest qualities of formats for that"),
         data(
-            "watermark", "IMGPROXY_WATERMARK_PATH", \.service.watermark, "FILE", "The image of the option watermark",
+            "watermark", "IMGPROXY_WATERMARK_PATH", \.service.watermark, "FILE",
+            help: "The image of the option watermark",
             SettingValue.file),
         data(
-            "watermark-data", "IMGPROXY_WATERMARK_DATA", \.service.watermark, "BASE64", "The same, as base64",
+            "watermark-data", "IMGPROXY_WATERMARK_DATA", \.service.watermark, "BASE64", help: "The same, as base64",
             SettingValue.base64),
         number(
             "watermark-opacity", "IMGPROXY_WATERMARK_OPACITY", \.service.watermarkOpacity,
-            "The opacity of that image, by which that of each path is multiplied, 1 by default"),
+            help: "The opacity of that image, by which that of each path is multiplied, 1 by default"),
         data(
-            "fallback", "IMGPROXY_FALLBACK_IMAGE_PATH", \.service.fallback, "FILE", "The image for sources that fail",
+            "fallback", "IMGPROXY_FALLBACK_IMAGE_PATH", \.service.fallback, "FILE",
+            help: "The image for sources that fail",
             SettingValue.file),
         data(
-            "fallback-data", "IMGPROXY_FALLBACK_IMAGE_DATA", \.service.fallback, "BASE64", "The same, as base64",
+            "fallback-data", "IMGPROXY_FALLBACK_IMAGE_DATA", \.service.fallback, "BASE64", help: "The same, as base64",
             SettingValue.base64),
         Setting(
             name: "fallback-status", variable: "IMGPROXY_FALLBACK_IMAGE_HTTP_CODE", value: "N", group: "Results",
@@ -227,10 +246,13 @@ extension Setting {
             guard status == 0 || status >= 200 else { throw Invalid("is 0, or from 200 to 599") }
             settings.service.fallbackStatus = status == 0 ? nil : status
         },
-        seconds("ttl", "IMGPROXY_TTL", \.service.lifetime, "Results", "How long results are valid, a year by default"),
+        seconds(
+            "ttl", "IMGPROXY_TTL", \.service.lifetime, group: "Results",
+            help: "How long results are valid, a year by default"),
         flag(
-            "cache-control-passthrough", "IMGPROXY_CACHE_CONTROL_PASSTHROUGH", \.service.usesSourceLifetime, "Results",
-            "Results are valid no longer than their sources"),
+            "cache-control-passthrough", "IMGPROXY_CACHE_CONTROL_PASSTHROUGH", \.service.usesSourceLifetime,
+            group: "Results",
+            help: "Results are valid no longer than their sources"),
     ]
 
     private static let caches: [Setting] = [
@@ -239,26 +261,30 @@ extension Setting {
             help: "Where originals and results are stored; nowhere by default"
         ) { settings, text throws(Invalid) in settings.cacheDirectory = text.isEmpty ? nil : text },
         bytes(
-            "cache-size", "WEBIMAGE_CACHE_SIZE", \.cacheByteCount, "Caches", "The size of that folder, 2G by default"),
+            "cache-size", "WEBIMAGE_CACHE_SIZE", \.cacheByteCount, group: "Caches",
+            help: "The size of that folder, 2G by default"),
         bytes(
-            "memory", "WEBIMAGE_MEMORY", \.service.memoryByteCount, "Caches",
-            "The limit on results in memory, 64M by default, at most an eighth of the memory that the server may use"),
+            "memory", "WEBIMAGE_MEMORY", \.service.memoryByteCount, group: "Caches",
+            help:
+                "The limit on results in memory, 64M by default, at most an eighth of the memory that the server may use"
+        ),
         Setting(
             name: "shared", variable: "WEBIMAGE_SHARED", value: "S3URL", group: "Caches",
             help:
                 "A cache in an S3 store that several servers share, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY and the secret of WEBIMAGE_SHARED_SECRET"
         ) { settings, text throws(Invalid) in settings.shared = text.isEmpty ? nil : text },
         seconds(
-            "shared-timeout", "WEBIMAGE_SHARED_TIMEOUT", \.sharedTimeout, "Caches",
-            "How long that store may send nothing, 0.2 by default"),
+            "shared-timeout", "WEBIMAGE_SHARED_TIMEOUT", \.sharedTimeout, group: "Caches",
+            help: "How long that store may send nothing, 0.2 by default"),
     ]
 
     private static let longestQueue = 100_000
 
     private static let limits: [Setting] = [
         integer(
-            "workers", "IMGPROXY_WORKERS", \.service.limits.workCount, 1...1000, "Limits",
-            "Results that are made at a time; four for each processor and one for 64M of memory at most by default; most wait for their sources"
+            "workers", "IMGPROXY_WORKERS", \.service.limits.workCount, 1...1000, group: "Limits",
+            help:
+                "Results that are made at a time; four for each processor and one for 64M of memory at most by default; most wait for their sources"
         ),
         Setting(
             name: "queue", variable: "IMGPROXY_REQUESTS_QUEUE_SIZE", value: "N", group: "Limits",
@@ -268,7 +294,8 @@ extension Setting {
             settings.service.limits.queueLength = count == 0 ? longestQueue : count
         },
         seconds(
-            "timeout", "IMGPROXY_TIMEOUT", \.service.limits.time, "Limits", "The time for a request, 30 by default"),
+            "timeout", "IMGPROXY_TIMEOUT", \.service.limits.time, group: "Limits",
+            help: "The time for a request, 30 by default"),
         Setting(
             name: "max-src-resolution", variable: "IMGPROXY_MAX_SRC_RESOLUTION", value: "MEGAPIXELS", group: "Limits",
             help: "The largest source, 100 by default"
@@ -290,11 +317,15 @@ extension Setting {
             settings.service.limits.decoding.processorTime = .seconds(seconds)
         },
         integer(
-            "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
-            "The maximum number of frames of an animation, 1000 by default; longer ones are refused, not cut"),
+            "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000,
+            group: "Limits",
+            help: "The maximum number of frames of an animation, 1000 by default; longer ones are refused, not cut"),
         integer(
-            "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 0...65_535, "Limits",
-            "The longest side of a result in pixels, to which larger ones are scaled down, 8192 by default; 0 for any"),
+            "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 0...65_535,
+            group: "Limits",
+            help:
+                "The longest side of a result in pixels, to which larger ones are scaled down, 8192 by default; 0 for any"
+        ),
         Setting(
             name: "isolation", variable: "WEBIMAGE_ISOLATION", value: "POLICY", group: "Limits",
             help:
@@ -312,7 +343,7 @@ extension Setting {
 extension Setting {
     private static func integer(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Int> & Sendable,
-        _ range: ClosedRange<Int>, _ group: String, _ help: String
+        _ range: ClosedRange<Int>, group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: "N", group: group, help: help) {
             settings, text throws(Invalid) in
@@ -322,7 +353,7 @@ extension Setting {
 
     private static func number(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Double> & Sendable,
-        _ help: String
+        help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: "N", group: "Results", help: help) {
             settings, text throws(Invalid) in
@@ -332,7 +363,7 @@ extension Setting {
 
     private static func formatQualities(
         _ name: String, _ variable: String,
-        _ property: any WritableKeyPath<ServerSettings, [ImageFormat: Int]> & Sendable, _ help: String
+        _ property: any WritableKeyPath<ServerSettings, [ImageFormat: Int]> & Sendable, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: "FORMAT=N,…", group: "Results", help: help) {
             settings, text throws(Invalid) in
@@ -342,7 +373,7 @@ extension Setting {
 
     private static func seconds(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Duration> & Sendable,
-        _ group: String, _ help: String
+        group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: "SECONDS", group: group, help: help) {
             settings, text throws(Invalid) in
@@ -352,7 +383,7 @@ extension Setting {
 
     private static func bytes(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Int> & Sendable,
-        _ group: String, _ help: String
+        group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: "SIZE", group: group, help: help) {
             settings, text throws(Invalid) in
@@ -362,7 +393,7 @@ extension Setting {
 
     private static func text(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, String> & Sendable,
-        _ value: String, _ group: String, _ help: String
+        _ value: String, group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: value, group: group, help: help) {
             settings, text throws(Invalid) in
@@ -372,7 +403,7 @@ extension Setting {
 
     private static func list(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, [String]> & Sendable,
-        _ value: String, _ group: String, _ help: String
+        _ value: String, group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: value, group: group, help: help) {
             settings, text throws(Invalid) in
@@ -382,7 +413,7 @@ extension Setting {
 
     private static func flag(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Bool> & Sendable,
-        _ group: String, _ help: String
+        group: LocalizableText, help: LocalizableText
     ) -> Setting {
         Setting(name: name, variable: variable, value: nil, group: group, help: help) {
             settings, text throws(Invalid) in
@@ -392,7 +423,7 @@ extension Setting {
 
     private static func data(
         _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Data?> & Sendable,
-        _ value: String, _ help: String, _ read: @escaping @Sendable (String) throws(Invalid) -> Data
+        _ value: String, help: LocalizableText, _ read: @escaping @Sendable (String) throws(Invalid) -> Data
     ) -> Setting {
         Setting(name: name, variable: variable, value: value, group: "Results", help: help) {
             settings, text throws(Invalid) in settings[keyPath: property] = text.isEmpty ? nil : try read(text)

@@ -101,6 +101,18 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last);
 cwi_jpeg_status cwi_jpeg_read_rows(
     cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_limit, uint32_t *row_count);
 
+// Before the first row: outputs only the columns of a part, which has to be inside the output. Returns the part that rows have then, which may
+// begin further left, at the edge of a block. Chroma at the edges of the part may differ from that of a whole image, by less than
+// CWI_JPEG_MARGIN columns.
+cwi_jpeg_status cwi_jpeg_crop(cwi_jpeg_decoder *decoder, uint32_t *left, uint32_t *width);
+
+// Passes over the next rows, which have to be followed by others. Of a single scan, only the codes are read. The next CWI_JPEG_MARGIN rows may
+// differ from those of a whole image.
+cwi_jpeg_status cwi_jpeg_skip_rows(cwi_jpeg_decoder *decoder, uint32_t row_count);
+
+// The columns or rows of a block of the largest sampling factor.
+enum { CWI_JPEG_MARGIN = 32 };
+
 // Releases the memory of the image after its rows were read. Only destroy the decoder afterward.
 void cwi_jpeg_release_image(cwi_jpeg_decoder *decoder);
 

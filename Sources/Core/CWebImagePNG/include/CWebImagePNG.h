@@ -54,24 +54,14 @@ cwi_png_status cwi_png_decoder_take_rows(
 // The progress. All rows are missing until the first bytes are taken.
 cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder);
 
-typedef struct cwi_png_encoder cwi_png_encoder;
+// What `cwi_deflate_continue` adds at most.
+enum { CWI_DEFLATE_JOINT_LENGTH = 5 };
 
-// Returns NULL if memory is short.
-cwi_png_encoder *cwi_png_encoder_create(void);
-void cwi_png_encoder_destroy(cwi_png_encoder *encoder);
+// Changes a whole deflate stream so that another can follow it: none of its blocks is the last one any more, and it ends with a whole byte. Returns its
+// new length, up to CWI_DEFLATE_JOINT_LENGTH more, for which there must be room; 0 without memory.
+size_t cwi_deflate_continue(uint8_t *stream, size_t length);
 
-// libpng's message for the last failure.
-const char *cwi_png_encoder_message(const cwi_png_encoder *encoder);
-
-// Starts a PNG of 8-bit RGBA, or of RGB without alpha. Call it once. `level` is zlib's, 0 to 9; `filter` is a PNG
-// filter's number, or -1 for the best one of each row.
-cwi_png_status cwi_png_encoder_start(
-    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level, int filter);
-
-// Encodes the next `row_count` rows: 4 bytes per pixel, straight alpha; without alpha, the fourth byte is ignored.
-cwi_png_status cwi_png_write_rows(cwi_png_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count);
-
-// Ends the file and returns it; the caller frees it with free().
-cwi_png_status cwi_png_finish(cwi_png_encoder *encoder, uint8_t **data, size_t *length);
+// The checksum of a zlib stream, of two parts of its content and the length of the second.
+uint32_t cwi_zlib_joined_checksum(uint32_t first, uint32_t second, size_t second_length);
 
 #endif

@@ -22,6 +22,21 @@ const char *cwi_error_description(int error);
 /// where that fails.
 int cwi_open_unnamed_file(const char *directory);
 
+/// Takes the language and the characters of messages from the environment. Numbers stay as they are.
+void cwi_use_language_of_environment(void);
+
+/// The path of a folder relative to that of this program's file, or NULL if there is none. The caller frees it.
+char *cwi_folder_beside_program(const char *relative);
+
+/// Sets the folder of the translations of a domain, or NULL for the system's, and takes them in UTF-8.
+void cwi_bind_translations(const char *domain, const char *folder);
+
+/// The translation of a text into the user's language, or the text itself. It is never freed.
+const char *cwi_translation(const char *domain, const char *text);
+
+/// The translation of a text that says a count, in the form of that count, or one of the two texts itself. It is never freed.
+const char *cwi_plural_translation(const char *domain, const char *one, const char *other, unsigned long count);
+
 /// Whether an open file lies on a file system that keeps its files in memory, so that nothing is gained by writing there: 1 or
 /// 0, and -1 and errno where that is not known.
 int cwi_is_in_memory(int descriptor);

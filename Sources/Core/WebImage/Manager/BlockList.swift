@@ -56,7 +56,10 @@ final class BlockList: Sendable {
         }
     }
 
-    func remove(_ url: URL) { _ = state.withLock { $0.entries.removeValue(forKey: url.withoutFragment) } }
+    /// Called after each load from a loader, and most managers block nothing.
+    func remove(_ url: URL) {
+        state.withLock { if !$0.entries.isEmpty { $0.entries[url.withoutFragment] = nil } }
+    }
 
     func removeAll() { state.withLock { $0.entries = [:] } }
 

@@ -13,7 +13,7 @@ package final class MeteredNetwork: Sendable {
 
     private let state = Lock(State())
 
-    package init() {}
+    init() {}
 
     package var isMetered: Bool {
         get { state.withLock { $0.isMetered } }

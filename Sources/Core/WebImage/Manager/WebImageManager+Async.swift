@@ -104,9 +104,12 @@ extension WebImageManager {
 
     /// Like ``data(for:)``, with what the cache did.
     ///
-    /// - Parameter acceptsAnyAnswer: `false` for data of an image: other statuses than 2xx are errors, and a cache that machines share
-    ///   takes part.
-    package func dataResponse(
+    /// - Parameters:
+    ///   - request: as for ``data(for:)``.
+    ///   - acceptsAnyAnswer: `true` by default; `false` for data of an image: other statuses than 2xx are errors, and a cache that machines share
+    ///     takes part.
+    /// - Throws: the errors of ``data(for:)``.
+    public func dataResponse(
         for request: WebImageRequest, acceptsAnyAnswer: Bool = true
     ) async throws(WebImageError) -> WebDataResponse {
         let call = LoadContext.Call(acceptsAnyAnswer: acceptsAnyAnswer)

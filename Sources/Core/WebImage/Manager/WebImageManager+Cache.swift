@@ -23,7 +23,7 @@ extension WebImageManager {
 
     /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:)")
-    package func blockingTier(holding request: WebImageRequest) -> CacheTier? {
+    func blockingTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if pipeline.isInMemory(context.request) { return .memory }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
@@ -40,7 +40,7 @@ extension WebImageManager {
     private func isError(_ metadata: Data?) -> Bool { CachedResponse(encoded: metadata)?.isSuccess == false }
 
     /// Whether a request's image is in memory.
-    package func isInMemory(_ request: WebImageRequest) -> Bool {
+    func isInMemory(_ request: WebImageRequest) -> Bool {
         let request = prepared(request)
         return pipelines.pipeline(for: request).isInMemory(request)
     }

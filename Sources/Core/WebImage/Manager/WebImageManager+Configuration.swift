@@ -65,11 +65,10 @@ extension WebImageManager {
             get { environment.connectivityTimeLimit }
             set { environment.connectivityTimeLimit = newValue }
         }
-        package var environment = LoadEnvironment()
+        /// The clocks and the network. Tests replace them.
+        var environment = LoadEnvironment()
         /// Tells whether the network is metered.
-        package var network = MeteredNetwork.shared
-        /// The clock for the age of stored responses. Tests can set it.
-        package var now: @Sendable () -> Date = { Date() }
+        var network = MeteredNetwork.shared
 
         /// Changes each request before it is used, for example to set defaults; `nil` by default. It runs on the
         /// calling thread, also for look-ups in memory, so it must return quickly.
@@ -167,8 +166,8 @@ extension WebImageManager {
         /// limits or codecs.
         public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
 
-        /// Called at every end, right before the completion and on its queue. The response has the transfer's
-        /// ``WebImageResponse/metrics``.
+        /// Called at every end, right before the completion and on its queue; without a completion on the thread that ends the load, which
+        /// may be the one that started it. The response has the transfer's ``WebImageResponse/metrics``.
         public var didFinish:
             (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
 
@@ -185,11 +184,6 @@ extension WebImageManager {
         /// instead.
         public var beginBackgroundTask:
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
-
-        /// The default for ``beginBackgroundTask``. A toolkit sets it before the first load.
-        package static let standardBackgroundTask = Lock<
-            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
-        >(nil)
 
         /// Creates a configuration. The defaults suit most programs.
         ///
@@ -241,7 +235,7 @@ extension WebImageManager.Configuration {
     }()
 
     /// The counter that managers use by default.
-    package static let sharedNetworkActivity = NetworkActivity()
+    private static let sharedNetworkActivity = NetworkActivity()
 
     private static let serverDownloader = ImageDownloader(configuration: .server)
     private static let serverCache = ImageCache(
@@ -251,4 +245,14 @@ extension WebImageManager.Configuration {
                     .appending(path: "server-images"))),
         configuration: ImageCache.Configuration(
             codecs: CodecRegistry.shared.isolated(by: .allFormats), decodingLimits: .server))
+}
+
+/// The default for ``WebImageManager/Configuration/beginBackgroundTask``. A toolkit sets it before the first load.
+package let standardBackgroundTask = Lock<
+    (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+>(nil)
+
+extension LoadEnvironment {
+    /// Makes a manager's loads wait, and its stored responses age, as these clocks say: for tests.
+    package func apply(to configuration: inout WebImageManager.Configuration) { configuration.environment = self }
 }

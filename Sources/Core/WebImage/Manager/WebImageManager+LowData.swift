@@ -47,7 +47,7 @@ extension WebImageManager {
 
 extension WebImageRequest {
     /// Whether a response has the image of ``lowDataURL`` in place of this request's.
-    package func isReplaced(in response: WebImageResponse) -> Bool {
+    public func isReplaced(in response: WebImageResponse) -> Bool {
         lowDataURL.map { $0 == response.url && $0 != url } == true
     }
 }

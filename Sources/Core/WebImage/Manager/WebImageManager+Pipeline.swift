@@ -9,7 +9,7 @@ extension PipelineConfiguration {
             isolatedDecoding: configuration.isolatedDecoding, allowsDamage: configuration.allowsDamage,
             minimumProgressInterval: configuration.minimumProgressInterval, bodyStorage: configuration.bodyStorage,
             resumesTransfers: configuration.resumesTransfers, environment: configuration.environment,
-            now: configuration.now, reusesVariants: configuration.reusesVariants,
+            reusesVariants: configuration.reusesVariants,
             servesSeveralUsers: configuration.servesSeveralUsers,
             previewInterval: configuration.previewInterval, log: configuration.log,
             willLoad: configuration.willLoad, willCache: configuration.willCache)

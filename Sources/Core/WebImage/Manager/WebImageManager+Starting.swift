@@ -61,17 +61,17 @@ extension WebImageManager {
         guard request.respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
             if request.respectsBlockList, let code = blockList.code(for: request.url) {
-                return .blocked(reason: .failedBefore(code: code), url: request.url.separatedFromUserInfo.url)
+                return .blocked(reason: .failedBefore(code: code), url: request.address.bareURL)
             }
             let isAllowed = shouldLoad?(request) ?? true
-            return isAllowed ? nil : .blocked(reason: .hook, url: request.url.separatedFromUserInfo.url)
+            return isAllowed ? nil : .blocked(reason: .hook, url: request.address.bareURL)
         }
     }
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
         if options.contains(.continueInBackground),
-            let begin = configuration.beginBackgroundTask ?? Configuration.standardBackgroundTask.withLock({ $0 })
+            let begin = configuration.beginBackgroundTask ?? standardBackgroundTask.withLock({ $0 })
         {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
@@ -110,7 +110,7 @@ extension WebImageManager {
                 if news.isDecoding { operation.noteDecoding() }
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
-                switch result.mapError({ $0.concerning(context.request.url.separatedFromUserInfo.url) }) {
+                switch result.mapError({ $0.concerning(context.request.address.bareURL) }) {
                 case .success(let response): endWhenStored(operation, response, context, pipeline)
                 case .failure(let error) where onMiss != nil && error != .cancelled: onMiss?()
                 case .failure(let error): end(operation, .failure(error), of: context.request)
@@ -206,7 +206,7 @@ extension WebImageManager {
     }
 
     /// A request with what has been found out about it, so that a load that follows need not find it out again.
-    package struct PreparedRequest: Sendable {
+    public struct PreparedRequest: Sendable {
         fileprivate let request: WebImageRequest
         fileprivate let pipeline: Pipeline
         /// `nil` if no loader loads its URL.
@@ -216,7 +216,7 @@ extension WebImageManager {
     }
 
     /// The answer that a view can show before it starts a load.
-    package enum AnswerAtOnce {
+    public enum AnswerAtOnce: Sendable {
         /// The load has ended.
         case end(WebImageResponse)
         /// The image in memory. The response needs more, which is loaded.
@@ -227,8 +227,22 @@ extension WebImageManager {
 
     /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.
     ///
-    /// - Parameter isRepeated: whether the view has started the load before, and waited since.
-    package func answerAtOnce(to request: WebImageRequest, isRepeated: Bool = false) -> AnswerAtOnce {
+    /// ```swift
+    /// let callbacks = WebImageOperation.Callbacks(
+    ///     DispatchQueue.main, completion: { result in if case .success(let response) = result { show(response.image) } })
+    /// switch manager.answerAtOnce(to: WebImageRequest(url)) {
+    /// case .end(let response): show(response.image)
+    /// case .image(let image, let prepared):
+    ///     show(image)
+    ///     _ = manager.load(prepared, callbacks)
+    /// case .none(let prepared): _ = manager.load(prepared, callbacks)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: the view's.
+    ///   - isRepeated: whether the view has started the load before, and waited since.
+    public func answerAtOnce(to request: WebImageRequest, isRepeated: Bool = false) -> AnswerAtOnce {
         let request = prepared(request)
         let pipeline = pipelines.pipeline(for: request)
         func miss(_ context: LoadContext?) -> AnswerAtOnce {
@@ -247,7 +261,7 @@ extension WebImageManager {
         }
         guard let context = pipeline.context(for: request) else { return miss(nil) }
         let canEnd = pipeline.canEndAtOnce(context, mayBlock: true)
-        let counting = ImageCache.LookUpCount(hits: canEnd, misses: !isRepeated)
+        let counting = LookUpCount(hits: canEnd, misses: !isRepeated)
         if let image = pipeline.imageInMemory(for: context, counting: counting) {
             guard canEnd else {
                 return .image(
@@ -264,7 +278,11 @@ extension WebImageManager {
     }
 
     /// Loads what ``answerAtOnce(to:isRepeated:)`` did not have. Never blocks.
-    package func load(_ prepared: PreparedRequest, _ callbacks: WebImageOperation.Callbacks) -> WebImageOperation {
+    ///
+    /// - Parameters:
+    ///   - prepared: of that answer.
+    ///   - callbacks: the handlers, and the queue that they run on.
+    public func load(_ prepared: PreparedRequest, _ callbacks: WebImageOperation.Callbacks) -> WebImageOperation {
         let (pipeline, context) = (prepared.pipeline, prepared.context)
         let operation = operation(prepared.request, pipeline, context, callbacks)
         begin(operation, pipeline, context, queriesMemory: prepared.isInMemory)
@@ -334,7 +352,7 @@ extension LoadContext {
 
 extension WebImageRequest {
     /// The URL for messages: without credentials, and not too long.
-    var displayURL: String { String(url.separatedFromUserInfo.url.absoluteString.prefix(200)) }
+    var displayURL: String { String(address.bareURL.absoluteString.prefix(200)) }
 }
 
 extension WebImageManager {

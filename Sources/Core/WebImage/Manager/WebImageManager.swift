@@ -114,7 +114,10 @@ public final class WebImageManager: Sendable {
     /// operation.priority = .high
     /// let response = try await operation.response
     /// ```
-    public func load(_ request: WebImageRequest) -> WebImageOperation { load(request) { _ in } }
+    public func load(_ request: WebImageRequest) -> WebImageOperation {
+        // Nothing is called back. Another queue would only be another thread on the way.
+        start(prepared(request), WebImageOperation.Callbacks(DirectCallbackQueue()), mayBlock: true)
+    }
 
     /// Cancels all loads in progress. Each completion receives ``WebImageError/cancelled``. Does not cancel
     /// ``data(for:)``, which is cancelled with its task.
@@ -126,7 +129,7 @@ public final class WebImageManager: Sendable {
     public var runningOperations: [WebImageOperation] { running.operations }
 
     /// Whether any load is in progress.
-    package var isRunning: Bool { running.count > 0 }
+    var isRunning: Bool { running.count > 0 }
 
     /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:)`` continue. When
     /// this becomes `false`, the waiting loads start in order of priority.

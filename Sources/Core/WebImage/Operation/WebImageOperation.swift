@@ -35,21 +35,31 @@ public final class WebImageOperation: Sendable {
     let recorder = TraceRecorder()
     private let start = BootTime.now
 
-    package typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
-    package typealias PreviewHandler = @Sendable (Image) -> Void
-    package typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+    /// Called with the bytes that have arrived, and the length that the server named; `nil` if it named none.
+    public typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    /// Called with each preview of an image that is still arriving.
+    public typealias PreviewHandler = @Sendable (Image) -> Void
+    /// Called once, with the response or the error.
+    public typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     /// Called when a load ends.
     typealias FinishHook =
         @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
 
-    /// The handlers, and the queue that they run on. The completion may be set later, by ``complete(with:)``.
-    package struct Callbacks: Sendable {
+    /// The handlers, and the queue that they run on. The completion may be set later, by the operation.
+    public struct Callbacks: Sendable {
         let queue: any CallbackQueue
         let progress: ProgressHandler?
         let preview: PreviewHandler?
         let completion: CompletionHandler?
 
-        package init(
+        /// Creates a set of handlers.
+        ///
+        /// - Parameters:
+        ///   - queue: runs the handlers, one after the other.
+        ///   - progress: `nil`, the default, for none.
+        ///   - preview: `nil`, the default, for none.
+        ///   - completion: `nil`, the default, for none or for a later one.
+        public init(
             _ queue: any CallbackQueue, progress: ProgressHandler? = nil, preview: PreviewHandler? = nil,
             completion: CompletionHandler? = nil
         ) {

@@ -80,7 +80,7 @@ final class BodyReceiver: Sendable {
 
     private func receive(_ event: LoaderEvent) {
         switch event {
-        case .report(let report): note(report.content)
+        case .report(let report): note(report)
         case .response(let response):
             var begin = note(response)
             if begin == nil {
@@ -110,7 +110,7 @@ final class BodyReceiver: Sendable {
         }
     }
 
-    private func note(_ report: LoaderReport.Content) {
+    private func note(_ report: LoaderReport) {
         switch report {
         case .queued: state.withLock { $0.activity }?.setActive(false)
         case .started: noteStart()

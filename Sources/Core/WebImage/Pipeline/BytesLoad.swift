@@ -139,7 +139,7 @@ final class BytesLoad: Sendable {
         // Only a HEAD request changes stored responses other than its own.
         let stored = isForHead ? stored : stored?.map(\.withoutBytes)
         let request = request(with: conditions)
-        let url = request.url.separatedFromUserInfo.url
+        let url = context.request.address.bareURL
         let start = BootTime.now
         let receiver = BodyReceiver(
             pipeline, job, trace, url, storage: storage, history: history
@@ -157,7 +157,7 @@ final class BytesLoad: Sendable {
 
     private func request(with conditions: [HTTPHeader]) -> LoaderRequest {
         var request = pipeline.loaderRequest(for: context)
-        request.history = history
+        history.attach(to: &request)
         request.bypassesSharedCache = sources.contains(.serverOnly)
         for condition in conditions { request.headers[condition.name] = condition.value }
         // Caches on the way follow the policy too.
@@ -222,7 +222,7 @@ final class BytesLoad: Sendable {
         _ bytes: LoadedBytes, _ response: CachedResponse, _ answer: LoaderAnswer, _ stored: [StoredImage]?
     ) {
         var response = response
-        response.apply(answer.redirectRule)
+        answer.redirectRule.apply(to: &response)
         let obstacle = rules.storageObstacle(to: response)
         response.isReusable = obstacle == nil
         bytes.record.update(response)
@@ -244,7 +244,7 @@ extension Pipeline {
         var storage = configuration.bodyStorage
         let url = context.request.url
         // Most others that are not cacheable are in memory already. Files may have any length.
-        if !url.isFileURL, !context.loader.isCacheable(url) { storage.memoryByteLimit = .max }
+        if !context.loader.isCacheable(url), !url.isFileURL { storage.memoryByteLimit = .max }
         return storage
     }
 }

@@ -28,7 +28,7 @@ extension Pipeline {
         }
         let (start, trace) = (BootTime.now, TraceRecorder())
         job.report(LoadNews(trace: trace))
-        let url = context.request.url.separatedFromUserInfo.url
+        let url = context.request.address.bareURL
         let receiver = BodyReceiver(
             self, job, trace, url, storage: bodyStorage(for: context), history: nil
         ) { [self] answer in
@@ -158,6 +158,6 @@ extension Pipeline {
     }
 
     private func readsBytesBlocking(_ context: LoadContext) -> Bool {
-        context.request.options.contains(.queryDiskSync) && originals is ImageCache
+        context.request.options.contains(.queryDiskSync) && originals.base is ImageCache
     }
 }

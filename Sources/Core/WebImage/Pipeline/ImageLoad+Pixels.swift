@@ -23,7 +23,7 @@ extension ImageLoad {
 
     /// Notes what identifies the bytes, if a variant made from them may be stored.
     func noteMark(of bytes: LoadedBytes) {
-        guard cache is ImageCache, pipeline.hasOneCache, bytes.record.mark == nil else { return }
+        guard cache.base is ImageCache, pipeline.hasOneCache, bytes.record.mark == nil else { return }
         if let mark = bytes.stored?.mark {
             bytes.record.mark = mark
         } else if context.usesPixels || !job.isResultWanted {
@@ -57,7 +57,7 @@ extension Pipeline {
         guard case .serve = rules(for: context).decide([response], now: now) else { return nil }
         var image = stored.image
         let record = record(of: response, source: context.key.source)
-        record.mark = stored.original.mark
+        record.mark = stored.originalMark
         image.provenance = record
         if isWanted {
             cache.insert(

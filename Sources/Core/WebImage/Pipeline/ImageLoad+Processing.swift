@@ -103,6 +103,6 @@ extension Pipeline {
         _ image: Image, with processor: ImageProcessor, _ context: LoadContext, _ cancellation: Cancellation
     ) throws(WebImageError) -> Image {
         guard !context.request.details.untouched.contains(image) else { return image }
-        return try processor.process(image, cancellation: cancellation)
+        return try image.processed(by: [processor], cancellation: cancellation)
     }
 }

@@ -298,7 +298,7 @@ final class ImageLoad: Sendable {
                 do throws(WebImageError) {
                     // It has its size already.
                     let limits = context.request.details.decodingLimits ?? pipeline.configuration.decodingLimits
-                    var options = DecodingOptions(damage: .refuse, limits: limits, cancellation: cancellation)
+                    var options = DecodingOptions(allowsDamage: false, limits: limits, cancellation: cancellation)
                     options.priority = priority
                     var image = try pipeline.codecs.decode(stored.data, options: options)
                     try cancellation.check()

@@ -124,6 +124,7 @@ final class LoadedBytes: Sendable {
     /// The judgments of the bytes that shared caches wait for.
     let judgments: [BodyJudgment]
     private let isArrivalClaimed = Atomic(false)
+    private let isUnlisted = Atomic(false)
     private let share: ByteBudget.Share
     /// Where other loads find the bytes until they are stored.
     private let listing: (table: UnstoredBytes, key: BytesJobKey)?
@@ -140,10 +141,13 @@ final class LoadedBytes: Sendable {
         if let (table, key) = listing { table.insert(self, for: key) }
     }
 
-    deinit { if let (table, key) = listing { table.remove(nil, for: key) } }
+    deinit { if !isUnlisted.load(ordering: .relaxed), let (table, key) = listing { table.remove(nil, for: key) } }
 
     /// Ends the listing: other loads find the bytes in a cache from now on, or load them again because they are damaged.
-    func unlist() { if let (table, key) = listing { table.remove(self, for: key) } }
+    func unlist() {
+        guard let (table, key) = listing, !isUnlisted.exchange(true, ordering: .relaxed) else { return }
+        table.remove(self, for: key)
+    }
 
     /// The same stored bytes after the server has confirmed them.
     func confirmed(by answer: LoaderAnswer) -> LoadedBytes {

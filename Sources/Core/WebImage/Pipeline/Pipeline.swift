@@ -21,6 +21,8 @@ final class Pipeline: Sendable {
     let cache: any PipelineCache
     /// For original bytes.
     let originals: any PipelineCache
+    /// Whether both are the same.
+    let hasOneCache: Bool
     let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let partialBodies: PartialBodyStore?
@@ -52,6 +54,7 @@ final class Pipeline: Sendable {
         let cache = CacheAdapter.pipelineCache(configuration.cache)
         self.cache = cache
         self.originals = originals.map(CacheAdapter.pipelineCache) ?? cache
+        hasOneCache = self.originals.base === cache.base
         let (inMemory, onDisk) = (cache.base as? ImageCache, self.originals.base as? ImageCache)
         memoryAnswered = .memoryAnswered(cache: inMemory?.memory.statistics.name ?? inMemory?.name)
         diskName = onDisk?.disk?.configuration.name ?? onDisk?.name
@@ -63,12 +66,11 @@ final class Pipeline: Sendable {
         self.undecoded = undecoded
         counters = other?.counters ?? PipelineCounters()
         headerVariety = other?.headerVariety ?? HeaderVariety()
-        let shared = other.flatMap { $0.cache === cache ? $0.variants : nil }
+        let shared = other.flatMap { $0.cache.base === cache.base ? $0.variants : nil }
         variants = shared ?? VariantIndex()
     }
 
-    var hasOneCache: Bool { originals === cache }
-    var now: Date { configuration.now() }
+    var now: Date { configuration.environment.date() }
 
     /// Returns `nil` for a URL that no loader loads.
     func context(for request: WebImageRequest, call: LoadContext.Call? = nil) -> LoadContext? {
@@ -129,7 +131,7 @@ final class Pipeline: Sendable {
 
 extension Pipeline {
     /// Returns an image in memory that the request's cache policy accepts.
-    func imageInMemory(for context: LoadContext, counting: ImageCache.LookUpCount = .all) -> Image? {
+    func imageInMemory(for context: LoadContext, counting: LookUpCount = .all) -> Image? {
         guard context.queriesMemory else { return nil }
         return latestInMemory(for: context, counting: counting) { mayAnswer($0, context) }
     }
@@ -138,7 +140,7 @@ extension Pipeline {
     ///
     /// - Parameter key: the request's.
     func imageInMemory(
-        for request: WebImageRequest, key: ImageCacheKey, counting: ImageCache.LookUpCount = .all
+        for request: WebImageRequest, key: ImageCacheKey, counting: LookUpCount = .all
     ) -> Image? {
         cache.image(inMemoryFor: key, allowsAnimated: cache.holdsAnimations, counting: counting) { image in
             !image.mayDependOnRequest || context(for: request).map { mayAnswer(image, $0) } ?? false
@@ -147,7 +149,7 @@ extension Pipeline {
 
     /// Returns the image in memory, regardless of the cache policy.
     func latestInMemory(
-        for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
+        for context: LoadContext, counting: LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
         if context.request.options.contains(.firstFrameOnly) {
             return cache.image(
@@ -211,7 +213,7 @@ extension Pipeline {
         let sent = SentRequest { [self] in
             let headers =
                 comparesHeaders
-                ? context.loader.headersSent(for: loaderRequest(for: context))
+                ? context.loader.requestHeaders(for: loaderRequest(for: context))
                 : context.request.headers.map { HTTPHeader(name: $0.key, value: $0.value) }
             return HTTPCachePolicy.Request(method: context.request.method.name, headers: headers)
         }
@@ -266,7 +268,7 @@ extension Pipeline {
     }
 
     private func resuming(_ loader: any ImageLoader, _ context: LoadContext) -> any ImageLoader {
-        guard let partialBodies, context.storesOnDisk, loader is any ResumableLoader else { return loader }
+        guard let partialBodies, context.storesOnDisk, loader is ImageDownloader else { return loader }
         return ResumingLoader(loader, store: partialBodies)
     }
 

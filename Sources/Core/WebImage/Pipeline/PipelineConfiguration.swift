@@ -18,7 +18,6 @@ struct PipelineConfiguration: Sendable {
     var bodyStorage: BodyStorage
     var resumesTransfers: Bool
     var environment: LoadEnvironment
-    var now: @Sendable () -> Date
     var reusesVariants: Bool
     var servesSeveralUsers: Bool
     var previewInterval: Duration

@@ -20,7 +20,7 @@ struct PreloadedAnimation: LimitedAnimation {
     /// limit.
     init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
         let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
-        let byteLimit = min(Self.byteLimit, source.decodingLimits?.memoryByteCount ?? .max)
+        let byteLimit = min(Self.byteLimit, (source as? any LimitedAnimation)?.limits?.memoryByteCount ?? .max)
         guard !byteCount.overflow, byteCount.partialValue <= byteLimit else { return nil }
         let reader = source.makeFrameReader()
         var pictures: [PixelBuffer] = []
@@ -34,7 +34,7 @@ struct PreloadedAnimation: LimitedAnimation {
         frameSize = source.frameSize
         frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true, part: $0.part) }
         loopCount = source.loopCount
-        limits = source.decodingLimits
+        limits = (source as? any LimitedAnimation)?.limits
         self.byteCount = source.byteCount + pictures.reduce(0) { $0 + $1.byteCount }
     }
 

@@ -31,7 +31,7 @@ public enum Placeholder: Sendable {
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``, and
     ///   ``WebImageError/processing(identifier:reason:url:)`` for an invalid color.
-    package func image(
+    public func image(
         for request: WebImageRequest, manager: WebImageManager = .shared
     ) throws(WebImageError) -> Image? {
         switch self {
@@ -43,8 +43,8 @@ public enum Placeholder: Sendable {
 
     /// Returns the image to show without a request; `nil` for placeholders that depend on one.
     ///
-    /// - Throws: the same errors as ``image(for:manager:)``.
-    package func image() throws(WebImageError) -> Image? {
+    /// - Throws: ``WebImageError`` if a BlurHash or ThumbHash is malformed, or a color's image cannot be made.
+    public func image() throws(WebImageError) -> Image? {
         switch self {
         case .image(let image): image
         case .color(let color): try Image(color: color, size: PointSize(width: 1, height: 1))

@@ -147,7 +147,7 @@ public struct PrefetchProgress: Sendable, Hashable {
     /// Whether the batch was cancelled.
     public var isCancelled = false
 
-    package init(total: Int) { self.total = total }
+    init(total: Int) { self.total = total }
 
     /// The number of images that were loaded, skipped or failed.
     public var finished: Int { loaded + skipped + failed }

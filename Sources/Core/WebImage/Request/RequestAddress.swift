@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import WebImageCaching
 import WebImageLoading
 
@@ -17,19 +16,40 @@ final class RequestAddress: Sendable {
 
     init(_ url: URL) {
         self.url = url
-        text = url.absoluteString
-        isHTTP = text.beginsWithScheme("https") || text.beginsWithScheme("http")
-        let mayNameScale = text.hasByte(UInt8(ascii: "@")) || text.hasByte(UInt8(ascii: "%"))
-        scale = mayNameScale ? WebImageRequest.scale(inNameOf: text) : 1
-        key = WebImageRequest.isSource(text) ? ImageCacheKey(source: text) : nil
+        var text = url.absoluteString
+        let marks = text.withUTF8(Marks.init)
+        self.text = text
+        isHTTP = marks.isHTTP
+        scale = marks.hasAt || marks.hasPercent ? WebImageRequest.scale(inNameOf: text) : 1
+        key = marks.isSource ? ImageCacheKey(source: text) : nil
     }
-}
 
-extension String {
-    /// Whether the text has an ASCII character. Every request looks for some, so the C library does.
-    func hasByte(_ byte: UInt8) -> Bool {
-        utf8.withContiguousStorageIfAvailable { bytes in
-            bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
-        } ?? utf8.contains(byte)
+    /// The URL without user information. A text that is a cache key has none.
+    var bareURL: URL { key == nil ? url.separatedFromUserInfo.url : url }
+
+    /// What the bytes of a URL tell in one pass.
+    private struct Marks {
+        let isHTTP: Bool
+        let (hasAt, hasPercent): (Bool, Bool)
+        /// Whether the text is the source of a cache key as it is: without user information, without a fragment, and not too long. The
+        /// marks of the first two are looked for, which is quick; other texts may contain them, too.
+        let isSource: Bool
+
+        init(_ bytes: UnsafeBufferPointer<UInt8>) {
+            // Without branches, so that the processor compares many bytes at once.
+            var (at, percent, fragment): (UInt8, UInt8, UInt8) = (0, 0, 0)
+            for byte in bytes {
+                at |= byte == UInt8(ascii: "@") ? 1 : 0
+                percent |= byte == UInt8(ascii: "%") ? 1 : 0
+                fragment |= byte == UInt8(ascii: "#") ? 1 : 0
+            }
+            (hasAt, hasPercent) = (at != 0, percent != 0)
+            isSource = at | fragment == 0 && bytes.count <= WebImageRequest.longestAddress
+            // Only letters change with the bit that is set.
+            let (http, colon): (StaticString, _) = ("https", UInt8(ascii: ":"))
+            isHTTP =
+                bytes.count > 5 && (0..<4).allSatisfy { bytes[$0] | 0x20 == http.utf8Start[$0] }
+                && (bytes[4] == colon || bytes[4] | 0x20 == http.utf8Start[4] && bytes[5] == colon)
+        }
     }
 }

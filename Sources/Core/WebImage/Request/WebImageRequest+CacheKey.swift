@@ -9,17 +9,11 @@ extension WebImageRequest {
     ///
     /// ``WebImageManager/cacheKey(for:)`` includes what the manager's
     /// ``WebImageManager/Configuration/optionsProcessor`` changes.
-    package var cacheKey: ImageCacheKey {
+    public var cacheKey: ImageCacheKey {
         guard box == nil, let key = address.key else {
             return ImageCacheKey(source: source, variant: variant)
         }
         return variant.map { ImageCacheKey(source: key.source, variant: $0) } ?? key
-    }
-
-    /// Whether the text of a URL is the source of a cache key as it is: without user information, without a fragment, and
-    /// not too long. The marks of the first two are looked for, which is quick; other texts may contain them, too.
-    static func isSource(_ text: String) -> Bool {
-        text.utf8.count <= longestAddress && !text.hasByte(UInt8(ascii: "@")) && !text.hasByte(UInt8(ascii: "#"))
     }
 
     private var source: String {
@@ -71,7 +65,7 @@ extension WebImageRequest {
             separatingHeaders
             .map { (name: $0.key.lowercased(), value: $0.value) }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
-        if let credential { secrets.append((name: "credential", value: credential.identity)) }
+        if let credential { secrets.append((name: "credential", value: secretText(of: credential))) }
         guard !secrets.isEmpty else { return nil }
         // The lengths separate the fields, so that different headers never give the same text.
         let text = secrets.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
@@ -87,7 +81,7 @@ extension WebImageRequest {
 
     /// In bytes. At least what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's
     /// images keep their URL as the key.
-    private static let longestAddress = 8000
+    static let longestAddress = 8000
 
     private var variant: String? {
         guard !options.contains(.ignoreDecoding) else { return nil }
@@ -154,5 +148,16 @@ extension ImageCacheKey {
         guard let variant, variant.hasSuffix(Self.firstFrameMark) else { return self }
         let rest = variant.dropLast(Self.firstFrameMark.count)
         return ImageCacheKey(source: source, variant: rest.isEmpty ? nil : String(rest.dropLast()))
+    }
+}
+
+extension ResizeMode {
+    /// The name in cache keys.
+    fileprivate var name: String {
+        switch self {
+        case .aspectFit: "aspectFit"
+        case .aspectFill: "aspectFill"
+        case .stretch: "stretch"
+        }
     }
 }

@@ -202,7 +202,7 @@ extension WebImageRequest {
 
     /// The queue of callbacks; `nil`, the default, uses the manager's. A queue given to
     /// ``WebImageManager/load(_:callbackQueue:progress:preview:completion:)`` takes precedence.
-    package var callbackQueue: (any CallbackQueue)? {
+    var callbackQueue: (any CallbackQueue)? {
         get { detail { $0.callbackQueue } }
         set { changeDetails { $0.callbackQueue = newValue } }
     }

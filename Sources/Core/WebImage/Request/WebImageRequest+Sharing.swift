@@ -5,14 +5,14 @@ extension WebImageRequest {
     /// Whether both requests are for the same image, and this one does not require a new one.
     ///
     /// URLs are compared first: most requests differ in them, and making cache keys takes longer.
-    package func isForSameImage(as earlier: WebImageRequest) -> Bool {
+    public func isForSameImage(as earlier: WebImageRequest) -> Bool {
         cachePolicy != .reload && url == earlier.url
             && options.contains(.ignoreDecoding) == earlier.options.contains(.ignoreDecoding)
             && cacheKey == earlier.cacheKey
     }
 
     /// Whether the image of `earlier`, a request for the same image, answers this request like an image in memory.
-    package func isAnswered(byImageOf earlier: WebImageRequest) -> Bool {
+    public func isAnswered(byImageOf earlier: WebImageRequest) -> Bool {
         // The response needs what is not on display: an answer of the server, the file's bytes or header, or the end of
         // the stores.
         guard ![.reload, .refresh, .http].contains(cachePolicy),
@@ -28,7 +28,7 @@ extension WebImageRequest {
 
     /// Whether the load of `earlier`, a request for the same image, is also that of this request. The priorities may
     /// differ.
-    package func isLoaded(like earlier: WebImageRequest) -> Bool {
+    public func isLoaded(like earlier: WebImageRequest) -> Bool {
         cachePolicy == earlier.cachePolicy && options == earlier.options && keepsPixels == earlier.keepsPixels
             && box === earlier.box
     }

@@ -91,20 +91,22 @@ public struct WebImageRequest: Sendable {
     /// let request = WebImageRequest(url, filling: .pixels(width: 300, height: 300))
     /// ```
     ///
-    /// It has a ``thumbnail`` that covers the box, and ``ImageProcessor/resize(toFill:filter:allowsUpscaling:)`` as the first of its
+    /// It has a ``thumbnail`` that covers the box, and ``ImageProcessor/resize(toFill:focus:filter:allowsUpscaling:)`` as the first of its
     /// ``processors``. An image that is smaller than the box is not enlarged.
     ///
     /// - Parameters:
     ///   - url: the URL of the image.
     ///   - size: the box. If only one side is given, the other follows from the image's proportions.
+    ///   - focus: the point of the image that is in the center of the box, as far as the image extends; the image's center by default.
     ///   - options: the options; none by default.
     ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
     ///   - cachePolicy: which of memory, disk and server may answer.
     ///   - scale: the pixels per point of a box in points, and of the result; `nil` for 1, and for the scale that the file name implies.
     ///   - processors: applied to the image that fills the box.
     public init(
-        _ url: URL, filling size: TargetSize, options: WebImageOptions = [], priority: LoadPriority? = nil,
-        cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil, processors: [ImageProcessor] = []
+        _ url: URL, filling size: TargetSize, focus: FocalPoint = .center, options: WebImageOptions = [],
+        priority: LoadPriority? = nil, cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil,
+        processors: [ImageProcessor] = []
     ) {
         let thumbnail = Thumbnail(size, scale: scale ?? 1, mode: .aspectFill)
         // In pixels, so that the scale that the file name implies does not change the size.
@@ -113,7 +115,7 @@ public struct WebImageRequest: Sendable {
             height: thumbnail.size.height > 0 ? thumbnail.size.height : nil)
         self.init(
             url, options: options, priority: priority, cachePolicy: cachePolicy, thumbnail: thumbnail, scale: scale,
-            processors: [.resize(toFill: box, allowsUpscaling: false)] + processors)
+            processors: [.resize(toFill: box, focus: focus, allowsUpscaling: false)] + processors)
     }
 
     /// Creates a request for the URL in a text, as the initializer for a `URL` does.
@@ -138,8 +140,8 @@ public struct WebImageRequest: Sendable {
             scale: scale, processors: processors, headers: headers, credential: credential, idleTimeout: idleTimeout)
     }
 
-    /// Creates a request for an image that fills a box exactly, from the URL in a text; as ``init(_:filling:options:priority:cachePolicy:scale:processors:)``
-    /// does for a `URL`.
+    /// Creates a request for an image that fills a box exactly, from the URL in a text; as
+    /// ``init(_:filling:focus:options:priority:cachePolicy:scale:processors:)`` does for a `URL`.
     ///
     /// ```swift
     /// let request = try WebImageRequest("https://example.org/photo.jpg", filling: .pixels(width: 300, height: 300))
@@ -147,12 +149,13 @@ public struct WebImageRequest: Sendable {
     ///
     /// - Throws: ``WebImageError/invalidURL(_:reason:)`` for a text that is not a URL with a scheme, and for an `http` URL without a host.
     public init(
-        _ text: String, filling size: TargetSize, options: WebImageOptions = [], priority: LoadPriority? = nil,
-        cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil, processors: [ImageProcessor] = []
+        _ text: String, filling size: TargetSize, focus: FocalPoint = .center, options: WebImageOptions = [],
+        priority: LoadPriority? = nil, cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil,
+        processors: [ImageProcessor] = []
     ) throws(WebImageError) {
         self.init(
-            try Self.url(text), filling: size, options: options, priority: priority, cachePolicy: cachePolicy,
-            scale: scale, processors: processors)
+            try Self.url(text), filling: size, focus: focus, options: options, priority: priority,
+            cachePolicy: cachePolicy, scale: scale, processors: processors)
     }
 
     private static func url(_ text: String) throws(WebImageError) -> URL {
@@ -164,7 +167,7 @@ public struct WebImageRequest: Sendable {
 
     /// Creates a request from a loader's request, with its URL, method, body, headers, credential, time limits, and settings for
     /// cookies, stored credentials and certificates.
-    package init(_ request: LoaderRequest, options: WebImageOptions = []) {
+    init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
             idleTimeout: request.idleTimeout)
@@ -184,7 +187,7 @@ public struct WebImageRequest: Sendable {
     }
 
     /// Returns ``priority``, or `standard` if it was not set.
-    package func priority(otherwise standard: LoadPriority) -> LoadPriority {
+    public func priority(otherwise standard: LoadPriority) -> LoadPriority {
         chosenPriority ?? standard
     }
 

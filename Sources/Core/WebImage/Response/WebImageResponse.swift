@@ -45,7 +45,15 @@ public struct WebImageResponse: Sendable {
         }
     }
 
-    package init(
+    /// Creates a response for an image that a program has already, such as one to show in a view.
+    ///
+    /// - Parameters:
+    ///   - image: the image.
+    ///   - url: the URL of the request.
+    ///   - origin: where the image comes from.
+    ///   - data: the encoded bytes; `nil` by default.
+    ///   - metrics: those of a transfer; `nil` by default.
+    public init(
         image: Image, url: URL, origin: ImageOrigin, data: Data? = nil, metrics: LoaderMetrics? = nil
     ) {
         content = Content(image: image, url: url, origin: origin)
@@ -165,32 +173,32 @@ enum PreviewKind: Sendable {
 }
 
 /// A response from ``WebImageManager/data(for:)``, from the server or from the cache.
-package struct WebDataResponse: Sendable {
+public struct WebDataResponse: Sendable {
     /// The body; empty for a response without one, such as to a HEAD request.
-    package var data: Data
+    public internal(set) var data: Data
     /// The status, also of an error; `nil` from a loader without HTTP, and for bytes that were stored without a head.
-    package var statusCode: Int?
+    public internal(set) var statusCode: Int?
     /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be
     /// reused without revalidation.
-    package var headers: [HTTPHeader]
+    public internal(set) var headers: [HTTPHeader]
     /// The final URL, after redirects.
-    package var url: URL
+    public internal(set) var url: URL
     /// Where the response came from.
-    package var origin: ImageOrigin
+    var origin: ImageOrigin
     /// Whether the body came from the cache, and the server has just confirmed that it is current.
-    package var isConfirmed: Bool
+    var isConfirmed: Bool
     /// Whether a cached response was served that is no longer fresh, because the server allows that or because the
     /// policy does not contact the server.
-    package var isStale: Bool
+    var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
-    package var metrics: LoaderMetrics?
+    var metrics: LoaderMetrics?
     /// The trace of the load.
-    package var trace: LoadTrace
+    var trace: LoadTrace
     /// The judgments of the body that shared caches wait for before they store it: a caller that decodes it tells them the result.
-    package var judgments: [BodyJudgment] = []
+    public internal(set) var judgments: [BodyJudgment] = []
 
     /// Returns the value of the last field with this name, in any case.
-    package func headerValue(_ name: String) -> String? {
+    func headerValue(_ name: String) -> String? {
         headers.last { $0.isNamed(name) }?.value
     }
 }

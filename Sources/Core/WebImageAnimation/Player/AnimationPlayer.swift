@@ -64,7 +64,7 @@ public final class AnimationPlayer: Sendable {
     }
 
     /// The state of a player.
-    package enum Status: Sendable {
+    enum Status: Sendable {
         /// Not started, or stopped.
         case stopped
         /// Playing while it is visible and frames are available.
@@ -102,7 +102,7 @@ public final class AnimationPlayer: Sendable {
     }
 
     /// - Parameter clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
-    package init(
+    init(
         _ image: AnimatedImage, configuration: Configuration = Configuration(), clock: (any TimerClock)? = nil,
         pools: FramePools = .shared
     ) {
@@ -213,7 +213,7 @@ extension AnimationPlayer {
     /// after ``seek(toFrame:loopCount:)``. A player that never played shows the new poster.
     public func update(to image: Image) { update(to: AnimatedImage(image)) }
 
-    package func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
+    func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
 
     /// The current configuration.
     public var configuration: Configuration {
@@ -231,8 +231,8 @@ extension AnimationPlayer {
 // MARK: Observation
 
 extension AnimationPlayer {
-    package var image: AnimatedImage { read(\.image) }
-    package var status: Status { read(\.status) }
+    var image: AnimatedImage { read(\.image) }
+    var status: Status { read(\.status) }
     /// Whether it plays: it was started, and neither paused, stopped nor at the end of its last loop.
     public var isPlaying: Bool { status == .playing }
     /// The frame to show now; at first the poster, or `nil` while that is processed.
@@ -243,7 +243,7 @@ extension AnimationPlayer {
     public var completedLoopCount: Int { read(\.playhead.loop) }
     /// The number of frames dropped to keep to the clock.
     public var droppedFrameCount: Int { read(\.droppedFrameCount) }
-    package var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
+    var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
     /// The number of decoded frames in memory, shared with other players.
     public var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
 
@@ -251,5 +251,12 @@ extension AnimationPlayer {
     public func removeCachedFrames() { read(\.pool)?.removeAll() }
 
     /// `nil` before it needed a pool.
-    package var poolStatistics: FramePool.Statistics? { read(\.pool)?.statistics }
+    var poolStatistics: FramePool.Statistics? { read(\.pool)?.statistics }
+}
+
+extension TimerClock {
+    /// Makes a stopped player whose time is this clock's, which calls ``AnimationPlayer/onEvent``.
+    package func player(of image: Image, configuration: AnimationPlayer.Configuration) -> AnimationPlayer {
+        AnimationPlayer(AnimatedImage(image), configuration: configuration, clock: self)
+    }
 }

@@ -52,7 +52,7 @@ package final class CachedFileStore: Sendable {
     }
 
     /// The files of caches that are not on disk.
-    package static let temporary: CachedFileStore = {
+    static let temporary: CachedFileStore = {
         let standard = DiskCache.Configuration()
         return CachedFileStore(
             .temporary, sizeLimit: standard.cachedFileSizeLimit, ageLimit: standard.cachedFileAgeLimit,
@@ -84,7 +84,7 @@ package final class CachedFileStore: Sendable {
     package static func content(of data: Data) -> String { "bytes \(data.count) \(Checksum.of(data))" }
 
     /// A text that identifies the pixels of an image; `nil` for an animation.
-    package static func content(of image: Image) -> String? {
+    static func content(of image: Image) -> String? {
         guard image.animation == nil else { return nil }
         let pixels = image.pixels
         var checksum = Checksum.initial
@@ -98,7 +98,7 @@ package final class CachedFileStore: Sendable {
     // MARK: Files
 
     /// Returns the file with this name, after counting a use of it; `nil` if there is none. Blocks on the disk.
-    package func find(_ name: Name) -> CachedFile? {
+    func find(_ name: Name) -> CachedFile? {
         guard let folder = existingFolder, case .file(let file) = look(for: name, in: folder, byteCount: nil) else {
             return nil
         }
@@ -108,7 +108,7 @@ package final class CachedFileStore: Sendable {
     /// Returns the file with these bytes, which it writes unless it exists. Blocks on the disk.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)``, and ``WebImageError/diskCache(path:reason:)`` if the folder cannot be made.
-    package func store(_ data: Data, as name: Name) throws(WebImageError) -> CachedFile {
+    func store(_ data: Data, as name: Name) throws(WebImageError) -> CachedFile {
         let folder = try makeFolder()
         // Others may write or remove the file between two steps.
         for _ in 0..<100 {

@@ -14,12 +14,13 @@ extension DiskCache {
     public struct Configuration: Sendable {
         /// The directory; created with mode 0700 if it is missing. By default ``defaultDirectory(application:)``.
         public var directory: URL
-        /// The maximum size of all values, in bytes; when a store exceeds it, entries are removed in ``evictionOrder``
+        /// The maximum size of all files of the cache, in bytes; when a store exceeds it, entries are removed in ``evictionOrder``
         /// until 90 % of it are left. `nil`, the default, is 10 % of the free space (including what the cache already
         /// holds), at least 64 MiB and at most 1 GiB. ``DiskCache/sizeLimit`` changes it later, as other properties of the cache do for
         /// the other limits.
         ///
-        /// The files may be larger, since removed values leave gaps: at most twice as large, plus 32 MiB.
+        /// The index and the gaps that removed values leave count too, but not below 2 MiB. While values are written, the files may
+        /// be larger by a batch of at most 16 MiB.
         public var sizeLimit: Int64?
         /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 %
         /// of it are left. `nil`, the default, is no limit.
@@ -171,7 +172,7 @@ extension DiskCache {
         /// The length of the bytes.
         public let byteCount: Int
         /// Identifies the bytes; `nil` where it would have to be computed.
-        package let mark: BytesMark?
+        let mark: BytesMark?
         /// When the bytes were stored.
         public let created: Date
         /// When the bytes or the ``Attributes`` were last stored.

@@ -26,7 +26,7 @@ struct DiskLimits: Sendable {
 /// The limits. They can be changed at any time, on any thread. A lower one takes effect soon, on a thread of the library; ``flush()``
 /// waits for that. Other processes that use the directory keep their own.
 extension DiskCache {
-    /// The maximum size of all values, in bytes; `nil` for the default of ``Configuration/sizeLimit``.
+    /// The maximum size of all files, in bytes; `nil` for the default of ``Configuration/sizeLimit``.
     ///
     /// Images that are stored as pixels have their own: ``ImageCache/pixelByteLimit``.
     public var sizeLimit: Int64? {

@@ -165,6 +165,14 @@ struct DiskDirectory: Sendable {
         let nanoseconds: Int64
     }
 
+    /// The size of the index and its log.
+    var indexByteCount: Int64 {
+        ["", "-wal", "-shm"].reduce(0) { sum, suffix in
+            var status = stat()
+            return stat(indexPath + suffix, &status) == 0 ? sum + Int64(status.st_size) : sum
+        }
+    }
+
     /// Identifies the index file among those that have had its path; `nil` if there is none.
     var indexIdentity: FileIdentity? { Self.identity(indexPath) }
     /// Identifies the index's log in the same way.

@@ -67,6 +67,9 @@ final class DiskIndex {
     /// The number of pages in the log after which they are copied into the database.
     private var logPageLimit = DiskIndex.logPageLimits.lowerBound
     private static let logPageLimits: ClosedRange<Int64> = 4_096...16_384
+    private static let pageByteCount: Int64 = 4_096
+    /// The limit of the cache in bytes, on which the sizes of segments and of the log depend.
+    var sizeLimit = Int64.max
 
     /// Opens or creates the tables. The caller holds the directory's lock, since two processes cannot switch a file to
     /// WAL at once.
@@ -178,7 +181,9 @@ final class DiskIndex {
     /// fewer entries.
     private func adaptLog() {
         let (limits, step) = (Self.logPageLimits, 2_048 as Int64)
-        let limit = min(max(totals.count / 64 / step * step, limits.lowerBound), limits.upperBound)
+        var limit = min(max(totals.count / 64 / step * step, limits.lowerBound), limits.upperBound)
+        // In a small cache the log takes a sixteenth of the space.
+        limit = min(limit, max(64, sizeLimit / 16 / Self.pageByteCount))
         guard limit != logPageLimit, (try? connection.execute("PRAGMA wal_autocheckpoint = \(limit)")) != nil else {
             return
         }
@@ -442,7 +447,7 @@ extension DiskIndex {
     /// ends.
     func reserve(_ size: Int64) throws(DiskFault) -> SegmentPlace {
         var end = try currentEnd()
-        if totals.segment == 0 || end > 0 && end + size > SegmentFile.capacity {
+        if totals.segment == 0 || end > 0 && end + size > SegmentFile.capacity(sizeLimit: sizeLimit) {
             try settleEnd()
             totals.segment = totals.nextSegment
             totals.nextSegment += 1
@@ -503,6 +508,13 @@ extension DiskIndex {
         var number: Int64?
         try statements.findSparse.run(totals.segment) { number = $0.integer(0) }
         return number
+    }
+
+    /// The size of all segments beyond the values in them.
+    func deadByteCount() throws(DiskFault) -> Int64 {
+        var size: Int64 = 0
+        try statements.deadSize.run { size = $0.integer(0) }
+        return DiskDirectory.possibleByteCount(size)
     }
 
     /// Changes the position of an entry's bytes, which must be written there before the transaction ends.

@@ -31,8 +31,34 @@ extension DiskWriter {
         _ = withIndex { index throws(DiskFault) in try enforceLimits(index) }
     }
 
-    func isOverfull(_ index: DiskIndex) -> Bool {
-        index.totals.size > sizeLimit || index.totals.count > countLimit
+    func isOverfull(_ index: DiskIndex) throws(DiskFault) -> Bool {
+        if index.totals.size > sizeLimit || index.totals.count > countLimit { return true }
+        return try excessByteCount(index) > 0
+    }
+
+    /// From this limit on the index, and what removed values have left in segments, count too. Less holds nothing else.
+    private static let smallestFileLimit: Int64 = 2 << 20
+
+    /// How many bytes the files take beyond the limit.
+    private func excessByteCount(_ index: DiskIndex) throws(DiskFault) -> Int64 {
+        let limit = sizeLimit
+        guard limit >= Self.smallestFileLimit, limit < DiskDirectory.largestByteCount else { return 0 }
+        // A file takes whole blocks.
+        let blocks = limit / 32
+        return try max(0, index.totals.size + index.deadByteCount() + directory.indexByteCount + blocks - limit)
+    }
+
+    /// Frees the space that the files take beyond the limit: gaps first, then values, in the cache's order.
+    private func removeExcess(_ index: DiskIndex) throws(DiskFault) {
+        guard try excessByteCount(index) > 0 else { return }
+        for _ in 0..<4 {
+            try compact(index)
+            try index.shrink()
+            let excess = try excessByteCount(index)
+            guard excess > 0, index.totals.count > 0 else { return }
+            let size = max(0, index.totals.size - excess - sizeLimit / 10)
+            try trim(index, to: TrimTarget(size: size, sparesLast: true))
+        }
     }
 
     /// In microseconds.
@@ -67,6 +93,7 @@ extension DiskWriter {
         // removed itself.
         target.sparesLast = countLimit > 0
         try trim(index, to: target)
+        try removeExcess(index)
         try freeSpace(index, for: byteCount)
     }
 
@@ -288,7 +315,7 @@ extension DiskWriter {
 ///  segment 3 │ a │ dead │ dead │ b │ dead │   ──►   segment 9 │ … │ a │ b │   segment 3 is deleted
 /// ```
 ///
-/// Files are therefore at most twice as large as the values, plus one segment. Values move in short transactions, so
+/// The limit of the cache counts what is left of dead values. Values move in short transactions, so
 /// that other writes need not wait. A process that dies in between leaves a segment with fewer live bytes.
 extension DiskWriter {
     private static let stepCount = 128

@@ -135,6 +135,7 @@ final class DiskWriter: @unchecked Sendable {
         try directory.makeValues(generation: opened.generation)
         index = opened
         standardSizeLimit = defaultSizeLimit(opened)
+        opened.sizeLimit = sizeLimit
         let (now, trimmed) = (now(), opened.totals.trimmed)
         // A trim in the future is from before the clock was set back.
         if trimmed < now - Self.trimInterval || trimmed > now {
@@ -266,7 +267,7 @@ extension DiskWriter {
                 if needsSpace { return [] }
             }
             var rest: Aftermath = []
-            if isOverfull(index) { rest.insert(.overfull) }
+            if try isOverfull(index) { rest.insert(.overfull) }
             if try hasAged(index) { rest.insert(.overfull) }
             if try index.sparseSegment() != nil { rest.insert(.sparse) }
             return rest
@@ -291,6 +292,7 @@ extension DiskWriter {
         _ batch: DiskStaging.Batch, to index: DiskIndex, stores: Bool = true
     ) throws(DiskFault) {
         var written: [Int64] = []
+        index.sizeLimit = sizeLimit
         do throws(DiskFault) {
             try change(index) { () throws(DiskFault) in
                 var appends = SegmentAppends()

@@ -206,6 +206,7 @@ struct DiskStatements {
     let insert, insertAttachment, delete, deleteAttachment, noteAccess, noteAccessByHash, move, update: SQLiteStatement
     let times, shiftTimes: SQLiteStatement
     let insertSegment, segmentSize, changeSegment, setSegmentSize, findEmpty, deleteSegment, findSparse: SQLiteStatement
+    let deadSize: SQLiteStatement
 
     /// - Parameter order: the order in which entries are removed.
     init(_ connection: SQLiteConnection, order: DiskCache.EvictionOrder) throws(DiskFault) {
@@ -255,6 +256,7 @@ struct DiskStatements {
             "UPDATE segment SET live_count = live_count + ?2, live_size = live_size + ?3 WHERE number = ?1")
         setSegmentSize = try connection.prepare("UPDATE segment SET size = ?2 WHERE number = ?1")
         findEmpty = try connection.prepare("SELECT 1 FROM segment WHERE number = ? AND live_count <= 0")
+        deadSize = try connection.prepare("SELECT ifnull(sum(size - live_size), 0) FROM segment")
         deleteSegment = try connection.prepare("DELETE FROM segment WHERE number = ?")
         findSparse = try connection.prepare(
             "SELECT number FROM segment WHERE number <> ? AND live_size < size / 2 ORDER BY live_size LIMIT 1")

@@ -1,10 +1,11 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
 /// The bytes of an entry in a file of its own, which are read as they are needed. They stay when the entry is replaced or removed.
-package final class StoredFile: Sendable {
-    package let byteCount: Int
+public final class StoredFile: Sendable {
+    /// The length.
+    public let byteCount: Int
     private let descriptor: Int32
 
     /// Takes over the descriptor.
@@ -13,7 +14,11 @@ package final class StoredFile: Sendable {
     deinit { close(descriptor) }
 
     /// Fills a buffer with the bytes at an offset; returns `false` if they cannot be read. Blocks.
-    package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - offset: of the first byte.
+    ///   - buffer: gets as many bytes as it has.
+    public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         (try? ValueFile.read(descriptor, at: Int64(offset), into: buffer)) ?? false
     }
 
@@ -23,7 +28,7 @@ package final class StoredFile: Sendable {
     }
 
     /// Returns bytes; `nil` if they cannot be read.
-    package func bytes(_ range: Range<Int>) async -> Data? {
+    public func bytes(_ range: Range<Int>) async -> Data? {
         await withCheckedContinuation { continuation in
             DiskCache.readingQueue.submit { continuation.resume(returning: try? self.read(range)) }
         }
@@ -45,13 +50,19 @@ package final class StoredFile: Sendable {
 
 extension DiskCache {
     /// A stored value with its description. Long ones stay in their files.
-    package enum OpenItem: Sendable {
+    public enum OpenItem: Sendable {
+        /// The bytes in memory.
         case data(Data, Entry)
+        /// The bytes in their file.
         case file(StoredFile, Entry)
     }
 
-    /// Like ``item(for:)``, but opens a value of at least `byteCount` bytes, if it has a file of its own.
-    package func openItem(for key: String, atLeast byteCount: Int) async -> OpenItem? {
+    /// Like ``item(for:)``, but opens a value of at least `byteCount` bytes, if it has a file of its own: to send it in pieces.
+    ///
+    /// - Parameters:
+    ///   - key: of the value.
+    ///   - byteCount: the length from which on a value need not be in memory.
+    public func openItem(for key: String, atLeast byteCount: Int) async -> OpenItem? {
         await onReadingThread { $0.findOpenItem(key, atLeast: byteCount) }
     }
 

@@ -105,6 +105,10 @@ enum SegmentFile {
     /// each needs a descriptor.
     static let capacity: Int64 = 32 << 20
 
+    /// Of a cache with that limit: a small one has smaller segments, because a segment that is not full yet, and the
+    /// gaps in others, count towards the limit too.
+    static func capacity(sizeLimit: Int64) -> Int64 { min(capacity, max(64 << 10, sizeLimit / 32)) }
+
     /// The longest value in a segment; a row with a longer one is damaged.
     static let largestValue: Int64 = 8 << 20
 

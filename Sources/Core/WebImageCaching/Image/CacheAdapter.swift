@@ -42,7 +42,7 @@ package final class CacheAdapter: PipelineCache {
 
     /// Returns the cache in the form that a pipeline needs.
     package static func pipelineCache(_ cache: any ImageCaching) -> any PipelineCache {
-        if let cache = cache as? any PipelineCache { return cache }
+        if let cache = cache as? ImageCache { return ImageCacheAdapter(cache) }
         let id = ObjectIdentifier(cache)
         // Objects that the look at weak references holds are released outside the lock.
         let (adapter, held) = references.withLock { references -> (CacheAdapter, [AnyObject]) in
@@ -65,7 +65,7 @@ package final class CacheAdapter: PipelineCache {
     // MARK: Memory
 
     package func image(
-        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: ImageCache.LookUpCount,
+        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount,
         where isUsable: (Image) -> Bool
     ) -> Image? {
         let image = currentImage(for: key).flatMap { isUsable($0) ? $0 : nil }

@@ -28,7 +28,7 @@ extension ImageCache {
         return await image(for: key, in: tiers, options: options)
     }
 
-    package func image(
+    func image(
         for key: ImageCacheKey, in tiers: Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
         let options = permitted(options)
@@ -220,7 +220,7 @@ extension ImageCache {
                 return result
             }
             var decoding = DecodingOptions(
-                firstFrameOnly: !options.allowsAnimated, damage: .refuse, limits: configuration.decodingLimits,
+                firstFrameOnly: !options.allowsAnimated, allowsDamage: false, limits: configuration.decodingLimits,
                 cancellation: cancellation)
             decoding.priority = priority
             var image = try configuration.codecs.decode(data, options: decoding)

@@ -78,7 +78,7 @@ extension ImageCache {
     ///
     /// - Parameter progress: called with the number of entries removed from disk, and of all, on a thread of the
     ///   library.
-    package func clear(
+    func clear(
         _ tiers: Tiers = .all, progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void
     ) async {
         await clear(tiers) { disk in await disk.removeAll(progress: progress) }
@@ -221,7 +221,7 @@ extension ImageCache {
         _ content: NewContent, for key: ImageCacheKey, _ passage: ChangeMonitor<ImageCacheKey>.Passage, isOnDisk: Bool
     ) {
         do throws(WebImageError) {
-            let options = DecodingOptions(damage: .refuse, limits: configuration.decodingLimits)
+            let options = DecodingOptions(allowsDamage: false, limits: configuration.decodingLimits)
             var image = try configuration.codecs.decode(content.data ?? Data(), options: options)
             if image.isAnimated { image.data = content.data }
             image.extendedData = content.attributes.extendedData
@@ -254,7 +254,7 @@ extension CodecRegistry {
 
     /// Calls `body` with the image's own format if that can be written and holds it, else with PNG if pixels may be transparent or the image
     /// is animated, else with JPEG.
-    package func withFormatForStorage<Result>(
+    func withFormatForStorage<Result>(
         of image: Image, _ body: (ImageFormat) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         let standard: ImageFormat = !image.pixels.isOpaque || image.animation != nil ? .png : .jpeg

@@ -37,7 +37,7 @@ public final class ImageCache: ImageCaching {
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
     /// The origin of the images in memory, by ``ImageCacheKey/source``.
-    package let provenances = ProvenanceTable()
+    let provenances = ProvenanceTable()
     /// Concurrent queries of the same image.
     let queries = JobTable<Query, ImageCacheResult?, NoNews>()
     /// Bytes that queries have read but not decoded yet.
@@ -186,7 +186,7 @@ extension ImageCache {
     /// - Parameters:
     ///   - counting: what the statistics count, once for all keys.
     ///   - isUsable: whether an image can be returned; otherwise it counts as missing.
-    package func image(
+    func image(
         inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount = .all,
         where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
@@ -194,17 +194,6 @@ extension ImageCache {
         return currentImage(for: key, counting: LookUpCount(hits: counting.hits, misses: false), where: isUsable)?
             .firstFrame
             ?? currentImage(for: key.firstFrame, counting: counting, where: isUsable)
-    }
-
-    /// The parts of a look-up that the statistics of the memory cache count. A request with several look-ups counts
-    /// once.
-    package struct LookUpCount: Sendable {
-        package let hits, misses: Bool
-
-        package init(hits: Bool, misses: Bool) { (self.hits, self.misses) = (hits, misses) }
-
-        package static var all: LookUpCount { LookUpCount(hits: true, misses: true) }
-        package static var none: LookUpCount { LookUpCount(hits: false, misses: false) }
     }
 
     /// Returns the image in memory unless newer bytes have arrived since. A superseded image is removed, so that it
@@ -221,12 +210,28 @@ extension ImageCache {
         }
     }
 
-    package func isInMemory(_ key: ImageCacheKey) -> Bool {
+    /// Returns whether memory has the image. This does not count as a use.
+    public func isInMemory(_ key: ImageCacheKey) -> Bool {
         hasCurrentImage(for: key) || !configuration.allowsAnimated && hasCurrentImage(for: key.firstFrame)
     }
 
     private func hasCurrentImage(for key: ImageCacheKey) -> Bool {
         memory.peek(key).map { !$0.isSuperseded } ?? false
+    }
+
+    /// Watches a key for changes.
+    func watch(_ key: ImageCacheKey) -> Watch { Watch(key, changes) }
+
+    /// See ``PipelineCache/insert(_:for:expiration:isStored:unlessChangedSince:)``.
+    func insert(
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
+        unlessChangedSince watches: [Watch]
+    ) {
+        guard !watches.contains(where: \.hasChanged) else { return }
+        let (image, key) = kept(image, for: key)
+        let expiration = expiration ?? (isStored ? nil : disk?.configuration.expiration.unlessNever)
+        let isInserted = memory.insert(image, for: key, cost: image.memoryCost, expiration: expiration)
+        if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
     }
 
     /// Puts an image into memory, or removes the one there.
@@ -269,4 +274,15 @@ extension Image {
 
     /// The bytes that the image was decoded from, unless it shows only a part of them.
     var originalData: Data? { isThumbnail || isTransformed ? nil : data }
+}
+
+/// The parts of a look-up that the statistics of the memory cache count. A request with several look-ups counts
+/// once.
+package struct LookUpCount: Sendable {
+    let hits, misses: Bool
+
+    package init(hits: Bool, misses: Bool) { (self.hits, self.misses) = (hits, misses) }
+
+    package static var all: LookUpCount { LookUpCount(hits: true, misses: true) }
+    package static var none: LookUpCount { LookUpCount(hits: false, misses: false) }
 }

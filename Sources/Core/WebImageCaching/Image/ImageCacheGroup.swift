@@ -60,7 +60,7 @@ package final class ImageCacheGroup: ImageCaching {
     private let clear: CacheGroupPolicy
 
     /// See ``ImageCache/group(of:query:store:remove:contains:clear:)``.
-    package init(
+    init(
         _ caches: [any ImageCaching], query: CacheGroupPolicy = .serial, store: CacheGroupPolicy = .highestOnly,
         remove: CacheGroupPolicy = .concurrent, contains: CacheGroupPolicy = .serial,
         clear: CacheGroupPolicy = .concurrent
@@ -83,7 +83,7 @@ package final class ImageCacheGroup: ImageCaching {
     }
 
     /// Returns the image, by the query policy.
-    package func image(
+    func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
         await firstResult(by: query) { await $0.image(for: key, in: tiers, options: options) }

@@ -35,7 +35,7 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The key of the original bytes.
-    public var original: ImageCacheKey { ImageCacheKey(source: source) }
+    public var original: ImageCacheKey { variant == nil ? self : ImageCacheKey(source: source) }
 
     /// Compares bytes.
     public static func == (first: ImageCacheKey, second: ImageCacheKey) -> Bool {
@@ -70,7 +70,7 @@ extension ImageCacheKey {
     }
 
     /// The maximum number of responses stored in addition to the latest one, if they differ by `Vary`.
-    package static let alternateLimit = 8
+    public static let alternateLimit = 8
 
     /// The key of another response for the same original, which `Vary` distinguishes from the latest.
     func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }

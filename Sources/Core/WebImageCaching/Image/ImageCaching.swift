@@ -190,17 +190,17 @@ public struct ImageCacheResult: Sendable {
 }
 
 /// Options of a look-up in a cache of images.
-package struct ImageQueryOptions: Sendable, Hashable {
+struct ImageQueryOptions: Sendable, Hashable {
     /// Whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and their header,
     /// and memory is not changed. A hit in memory includes the image in any case.
     var decodesForDisplay: Bool
     /// Whether the image may be animated; `true` by default. If not, it is the first frame, without data.
-    package var allowsAnimated: Bool
+    var allowsAnimated: Bool
     /// The priority of reading and decoding. Joined queries use the highest.
-    package var priority: LoadPriority
+    var priority: LoadPriority
 
     /// Creates options.
-    package init(decodesForDisplay: Bool = true, allowsAnimated: Bool = true, priority: LoadPriority = .normal) {
+    init(decodesForDisplay: Bool = true, allowsAnimated: Bool = true, priority: LoadPriority = .normal) {
         self.decodesForDisplay = decodesForDisplay
         self.allowsAnimated = allowsAnimated
         self.priority = priority

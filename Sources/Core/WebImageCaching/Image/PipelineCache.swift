@@ -3,8 +3,8 @@ package import FoundationEssentials
 internal import Synchronization
 package import WebImageCore
 
-/// The interface of a cache for a pipeline, which reads and decodes by itself. ``ImageCache`` conforms;
-/// ``CacheAdapter`` adapts any other ``ImageCaching``.
+/// The interface of a cache for a pipeline, which reads and decodes by itself: ``ImageCacheAdapter`` of an ``ImageCache``, and
+/// ``CacheAdapter`` of any other ``ImageCaching``.
 ///
 /// ```
 ///  watch(key) ─┐
@@ -23,7 +23,7 @@ package protocol PipelineCache: AnyObject, Sendable {
     var hasDisk: Bool { get }
 
     func image(
-        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: ImageCache.LookUpCount, where: (Image) -> Bool
+        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount, where: (Image) -> Bool
     ) -> Image?
     func isInMemory(_ key: ImageCacheKey) -> Bool
     /// When the image in memory expires.
@@ -117,6 +117,8 @@ package struct StoredPixels: Sendable {
     /// Of the variant, and of the original.
     package let watches: [Watch]
 
+    /// Identifies the original's bytes.
+    package var originalMark: BytesMark? { original.mark }
     package var expiration: CacheExpiration? { original.expires.map { .date($0) } }
 }
 
@@ -215,12 +217,12 @@ package enum StoredChange: Sendable {
     /// Where to store a response that differs by `Vary`.
     package struct Placement: Sendable {
         /// The new latest response.
-        package var data: Data
-        package var responseMetadata: Data?
+        var data: Data
+        var responseMetadata: Data?
         /// The previous latest response, which moves to a slot.
-        package var displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)?
+        var displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)?
         /// The slots of outdated responses.
-        package var removedSlots: [Int]
+        var removedSlots: [Int]
 
         package init(
             data: Data, responseMetadata: Data?,
@@ -229,194 +231,5 @@ package enum StoredChange: Sendable {
             (self.data, self.responseMetadata) = (data, responseMetadata)
             (self.displaced, self.removedSlots) = (displaced, removedSlots)
         }
-    }
-}
-
-extension ImageCache: PipelineCache {
-    package var base: any ImageCaching { self }
-    package var holdsAnimations: Bool { configuration.allowsAnimated }
-    package var hasDisk: Bool { disk != nil }
-
-    package func store(_ image: Image, data: Data?, for key: ImageCacheKey, in tiers: Tiers) {
-        store(image, data: data, for: key, in: tiers, attributes: DiskCache.Attributes())
-    }
-
-    package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { memory.expiration(for: key) }
-
-    package func insert(
-        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
-        unlessChangedSince watches: [Watch]
-    ) {
-        guard !watches.contains(where: \.hasChanged) else { return }
-        let (image, key) = kept(image, for: key)
-        let expiration = expiration ?? (isStored ? nil : disk?.configuration.expiration.unlessNever)
-        let isInserted = memory.insert(image, for: key, cost: image.memoryCost, expiration: expiration)
-        if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
-    }
-
-    package func watch(_ key: ImageCacheKey) -> Watch { Watch(key, changes) }
-
-    package func read(
-        _ key: ImageCacheKey, priority: LoadPriority, alternates: @escaping @Sendable (StoredImage) -> [Int],
-        completion: @escaping @Sendable ([StoredImage]) -> Void
-    ) -> (any LoaderTask)? {
-        guard let disk else {
-            completion([])
-            return nil
-        }
-        let watch = watch(key)
-        let item = disk.loadItem(key.description, priority: priority) { [self] item in
-            completion(stored(item, for: key, watch, alternates))
-        }
-        return QueuedTask(item)
-    }
-
-    package func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] {
-        let watch = watch(key)
-        return stored(disk?.blockingItem(for: key.description), for: key, watch, alternates)
-    }
-
-    /// Blocks while it reads alternates.
-    private func stored(
-        _ item: DiskCache.Item?, for key: ImageCacheKey, _ watch: Watch, _ alternates: (StoredImage) -> [Int]
-    ) -> [StoredImage] {
-        guard let item else { return [] }
-        let latest = StoredImage(item, for: key, watch)
-        return [latest]
-            + alternates(latest).compactMap { slot in
-                let other = key.alternate(slot)
-                return disk?.blockingItem(for: other.description).map { StoredImage($0, for: other, watch) }
-            }
-    }
-
-    package func readAttributes(of key: ImageCacheKey, completion: @escaping @Sendable (ImageCacheResult?) -> Void) {
-        guard let disk else { return completion(nil) }
-        disk.loadEntry(key.description) { entry in
-            completion(entry.map { ImageCacheResult(tier: .disk, attributes: $0.attributes, created: $0.created) })
-        }
-    }
-
-    package func update(_ stored: StoredImage, responseMetadata: Data) {
-        let attributes = stored.attributes(responseMetadata: responseMetadata)
-        let mark = BytesMark(stored.data)
-        changes.ifUnchangedOnDisk(since: stored.watch.passage) {
-            disk?.update(attributes, of: mark, for: stored.key.description)
-        }
-    }
-
-    package func discard(_ stored: StoredImage, because error: WebImageError) {
-        var passage = stored.watch.passage
-        let name = stored.key.description
-        guard changes.changeDiskIfUnchanged(&passage, { disk?.remove(for: name) }) else { return }
-        report(
-            .diskCache(
-                path: disk?.configuration.directory.path ?? "",
-                reason: .unarchiving(key: name, message: error.description)))
-    }
-
-    package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {
-        if let change, key != key.original { apply(change, for: key) }
-        let changeHere = key == key.original ? change.map { prepare($0, for: key) } : nil
-        // One passage for both tiers, since two concurrent loads may reach them in different orders.
-        var passage = changes.begin(key)
-        changes.change(&passage, reachesDisk: changeHere != nil) { if let disk { changeHere?(disk) } }
-        keep(image, for: key, DiskCache.Attributes())
-        if changes.end(passage) { forget(key) }
-    }
-
-    package func apply(_ change: StoredChange, for key: ImageCacheKey) {
-        let change = prepare(change, for: key.original)
-        var passage = changes.begin(key.original)
-        changes.change(&passage) { if let disk { change(disk) } }
-        _ = changes.end(passage)
-    }
-
-    /// Blocks to read other responses if necessary. The returned closure only stages changes, and can be called under a
-    /// lock.
-    private func prepare(_ change: StoredChange, for key: ImageCacheKey) -> (DiskCache) -> Void {
-        switch change {
-        case .store(let data, let metadata):
-            return { disk in
-                let attributes = DiskCache.Attributes(responseMetadata: metadata)
-                disk.store(data, for: key.description, attributes: attributes)
-            }
-        case .remove(let withAlternates):
-            let keys = (withAlternates ? key.alternates : []) + [key]
-            return { disk in for key in keys { disk.remove(for: key.description) } }
-        case .storeBesideOthers(let alternates, let place):
-            let placement = place(blockingRead(key, alternates: alternates))
-            return { disk in
-                for slot in placement.removedSlots { disk.remove(for: key.alternate(slot).description) }
-                if let (stored, metadata, slot) = placement.displaced {
-                    disk.store(
-                        stored.data, for: key.alternate(slot).description,
-                        attributes: stored.attributes(responseMetadata: metadata))
-                }
-                disk.store(
-                    placement.data, for: key.description,
-                    attributes: DiskCache.Attributes(responseMetadata: placement.responseMetadata))
-            }
-        }
-    }
-
-    package func storeVariant(
-        _ image: Image, data: Data?, for key: ImageCacheKey, expiration: CacheExpiration?,
-        responseMetadata: Data?, completion: @escaping @Sendable () -> Void
-    ) {
-        let attributes = DiskCache.Attributes(expiration: expiration, responseMetadata: responseMetadata)
-        put(NewContent(image, data, attributes), for: key, in: .disk, isAwaited: true, completion: completion)
-    }
-
-    package var mayHavePixels: Bool { pixels?.mayHaveImages ?? false }
-
-    package func readPixels(
-        of key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredPixels?) -> Void
-    ) -> (any LoaderTask)? {
-        guard let pixels else {
-            completion(nil)
-            return nil
-        }
-        let watches = [watch(key), watch(key.original)]
-        let item = pixels.load(key.description, madeFrom: key.original.description, priority: priority) {
-            completion($0.map { StoredPixels(image: $0.image, original: $0.entry, watches: watches) })
-        }
-        return QueuedTask(item)
-    }
-
-    package func blockingPixels(of key: ImageCacheKey) -> StoredPixels? {
-        let watches = [watch(key), watch(key.original)]
-        let found = pixels?.find(key.description, madeFrom: key.original.description)
-        return found.map { StoredPixels(image: $0.image, original: $0.entry, watches: watches) }
-    }
-
-    package func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey) {
-        pixels?.store(image, madeFrom: mark, for: key.description)
-    }
-
-    /// Returns when all pixels stored before are on disk.
-    package func flushPixels() async {
-        await withCheckedContinuation { continuation in
-            if let pixels { pixels.whenWritten { continuation.resume() } } else { continuation.resume() }
-        }
-    }
-
-    /// Like ``flushPixels()``, but blocks: for tests and benchmarks.
-    @available(*, noasync, message: "It blocks on the disk; use flushPixels()")
-    package func waitUntilPixelsAreWritten() {
-        let end = DispatchSemaphore(value: 0)
-        pixels?.whenWritten { end.signal() }
-        if pixels != nil { end.wait() }
-    }
-
-    /// Returns statistics of the variants that are stored as pixels on disk; `nil` if none are.
-    public func pixelStatistics() async -> DiskCache.Statistics? { await pixels?.statistics() }
-
-    /// Returns the entry of a variant that is stored as pixels on disk; `nil` if there is none. This does not count as a use.
-    public func pixelEntry(for key: ImageCacheKey) async -> DiskCache.Entry? {
-        await pixels?.entry(for: key.description)
-    }
-
-    package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
-        if let disk { disk.submitCompletion(completion) } else { completion() }
     }
 }

@@ -189,9 +189,7 @@ final class PixelCache: Sendable {
     }
 
     private func postpone(_ image: Image, _ mark: BytesMark, _ key: String) {
-        let reference = ValueRevival<Image>.Reference(image.storage) {
-            Image(storage: unsafeDowncast($0, to: Image.Storage.self))
-        }
+        let reference = ValueRevival<Image>.Reference(LivingImage(copiesOf: image))
         let completions = state.withLock { state in
             let completions = state.end(key)
             guard state.postponed.count < Self.postponedCountLimit else { return completions }

@@ -1,7 +1,7 @@
 internal import CWebImageLZ4
-package import FoundationEssentials
+import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+import WebImageCore
 
 /// An image as its pixels, in the form in which ``PixelCache`` stores it. Numbers are little-endian.
 ///
@@ -23,8 +23,8 @@ package import WebImageCore
 /// Measured with 60 thumbnails of 320 × 240 (photographs, drawings, icons): LZ4 makes photographs of noise no smaller,
 /// others 7–40 % smaller, and drawings 2 to 10 times; unpacking takes 60–100 µs, copying 6 µs. Pixels are compressed if
 /// that saves a quarter.
-package struct PixelFile {
-    package let image: Image
+struct PixelFile {
+    let image: Image
     /// The bytes that the image was made from.
     let original: BytesMark
 
@@ -46,12 +46,12 @@ package struct PixelFile {
     /// LZ4's `acceleration`: the compressor skips more of what does not repeat, and takes half of the time.
     private static let acceleration: Int32 = 4
 
-    package init(_ image: Image, madeFrom original: BytesMark) { (self.image, self.original) = (image, original) }
+    init(_ image: Image, madeFrom original: BytesMark) { (self.image, self.original) = (image, original) }
 
     // MARK: Writing
 
     /// The bytes to store; `nil` for an image with more texts or data than fit.
-    package func encoded() -> Data? {
+    func encoded() -> Data? {
         let texts = image.format.map { Array("\($0.name)\n\($0.mimeType)\n\($0.fileExtension)\n".utf8) } ?? []
         let extended = image.extendedData
         guard texts.count <= UInt16.max, extended.map({ $0.count <= 1 << 20 }) ?? true else { return nil }
@@ -135,7 +135,7 @@ package struct PixelFile {
     }
 
     /// Returns `nil` for bytes that are not such a file, or not a whole one.
-    package init?(_ data: Data) {
+    init?(_ data: Data) {
         guard let original = Self.original(of: data), let image = data.withUnsafeBytes(Self.image(in:)) else {
             return nil
         }

@@ -27,7 +27,7 @@ package final class ProvenanceTable: Sendable {
     private static let minimumSweepCount = 256
     private let state = Lock(State())
 
-    package init() {}
+    init() {}
 
     /// The number of sources, including those without images that have not been removed yet; for tests.
     var sourceCount: Int { state.withLock { $0.references.count } }

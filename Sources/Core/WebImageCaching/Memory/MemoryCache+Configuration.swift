@@ -144,31 +144,12 @@ extension ValueRevival where Value == Image {
     /// Finds images of which there are copies, such as those on screen, or whose pixels are alive, and whose
     /// ``Image/data``, if any, is alive. Animated images and those with ``Image/extendedData`` are not found again.
     static var weakPixels: ValueRevival {
-        ValueRevival { image in
-            let isShared = image.isShared()
-            guard isShared || image.hasSharedPixels(), image.animation == nil, image.extendedData == nil else {
-                return nil
-            }
-            if isShared {
-                return Reference(image.storage) { Image(storage: unsafeDowncast($0, to: Image.Storage.self)) }
-            }
-            let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
-            let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
-            let (keepsBytes, provenance) = (image.keptBytes != nil, image.provenance)
-            return Reference(image.pixels) { [weak bytes = image.keptBytes] pixels in
-                var image = Image(
-                    pixels: unsafeDowncast(pixels, to: PixelBuffer.self), scale: scale, format: format,
-                    frameCount: frameCount, isPartial: isPartial, isThumbnail: isThumbnail,
-                    isTransformed: isTransformed)
-                if keepsBytes {
-                    guard let bytes else { return nil }
-                    image.keptBytes = bytes
-                }
-                if let provenance { image.provenance = provenance }
-                return image
-            }
-        }
+        ValueRevival { image in LivingImage(&image).map(Reference.init) }
     }
+}
+
+extension ValueRevival<Image>.Reference {
+    convenience init(_ living: LivingImage) { self.init(living.object, living.image) }
 }
 
 /// Where a ``MemoryCache`` releases values that it removes, replaces or evicts; never under a lock.
@@ -268,7 +249,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     @usableFromInline var evictionCounts = EvictionCounts()
 
     /// Creates statistics with all counts 0.
-    @usableFromInline package init() {}
+    @usableFromInline init() {}
 
     /// The fraction of look-ups that found a value, from 0 to 1; 0 before the first one.
     public var hitRate: Double {

@@ -78,7 +78,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - countsMiss: whether they count a miss.
     ///   - isUsable: whether the value can be returned; if not, the look-up is a miss. Called without a lock.
     @inlinable
-    package func value(
+    func value(
         for key: Key, countsHit: Bool, countsMiss: Bool, where isUsable: (Value) -> Bool
     ) -> Value? {
         let (value, isRevived) = lookUp(key, countsHit: countsHit, countsMiss: countsMiss)
@@ -147,7 +147,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// - Returns: `true` if the value was stored.
     @discardableResult
     @inlinable
-    package func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
+    func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
         store(value, for: key, cost: max(0, cost), expiration: expiration, replaces: false)
     }
 

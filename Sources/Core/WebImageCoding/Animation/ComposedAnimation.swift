@@ -68,11 +68,6 @@ package protocol LimitedAnimation: AnimationSource {
     var limits: DecodingLimits? { get }
 }
 
-extension AnimationSource {
-    /// The limits of the decode that made this animation; `nil` for custom decoders.
-    package var decodingLimits: DecodingLimits? { (self as? any LimitedAnimation)?.limits }
-}
-
 extension DecodingPlan {
     /// Returns the first frame of `file`, with the animation if there are several frames and the options do not require
     /// the first only.

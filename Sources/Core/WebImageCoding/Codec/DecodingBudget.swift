@@ -19,7 +19,7 @@ package final class DecodingBudget: Sendable {
     package static let shared = DecodingBudget(byteCount: AvailableMemory.totalBytes() / 2)
 
     /// The budget, in bytes.
-    package let byteCount: Int
+    let byteCount: Int
     private let largePreviewLimit: Int
     private let largePreviewByteCount: Int
     private let line: WaitingLine<State>
@@ -38,7 +38,7 @@ package final class DecodingBudget: Sendable {
     ///   - largePreviewLimit: the maximum number of large previews.
     ///   - largePreviewByteCount: the memory from which a preview with coefficients or a copy is large. 4 MiB, which a
     ///     progressive JPEG of 1 megapixel takes: a page of icons has a preview for each.
-    package init(byteCount: Int, largePreviewLimit: Int = 4, largePreviewByteCount: Int = 4 << 20) {
+    init(byteCount: Int, largePreviewLimit: Int = 4, largePreviewByteCount: Int = 4 << 20) {
         self.byteCount = byteCount
         self.largePreviewLimit = largePreviewLimit
         self.largePreviewByteCount = largePreviewByteCount
@@ -51,13 +51,13 @@ package final class DecodingBudget: Sendable {
     }
 
     /// The bytes in use.
-    package var heldByteCount: Int { line.withLock { $0.heldByteCount } }
+    var heldByteCount: Int { line.withLock { $0.heldByteCount } }
 
     /// The number of decodes that run.
     package var decodeCount: Int { line.withLock { $0.runningCount } }
 
     /// The number of decodes that wait.
-    package var waitingCount: Int { line.waitingCount }
+    var waitingCount: Int { line.waitingCount }
 
     /// The number of large previews in progress.
     var largePreviewCount: Int { line.withLock { $0.largePreviewCount } }

@@ -10,6 +10,23 @@ public import WebImageCore
 public struct DecodingOptions: Sendable {
     /// The size of the result; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
+    /// The part to decode, in pixels of the upright image at its full size; `nil`, the default, decodes all of it. What is
+    /// outside the image is left out.
+    ///
+    /// ``thumbnail`` and ``byteLimit`` apply to the part. JPEG and PNG hold the rows of the part only, so that a part of an
+    /// image can be decoded that is too large for memory. The coefficients of a progressive JPEG are held as described at
+    /// ``DecodingLimits/memoryByteCount``. TIFF takes the memory of the part, and of a row of strips or tiles. Other formats, lossless JPEG, and
+    /// interlaced and animated PNG are decoded as a whole, and cropped.
+    /// Incremental decoders and animations ignore it.
+    ///
+    /// ```swift
+    /// var options = DecodingOptions()
+    /// options.region = PixelRect(x: 8_000, y: 6_000, width: 1_024, height: 1_024)
+    /// let tile = try CodecRegistry.shared.decode(data, options: options)
+    /// ```
+    ///
+    /// A region with no pixel of the image throws ``WebImageError/DecodingFailure/unsupported(_:)``.
+    public var region: PixelRect?
     /// The index of an image in a file with several, such as the sizes of an icon; `nil`, the default, is the one that
     /// suits the requested size best: the smallest with enough pixels, else the largest.
     public var page: Int?
@@ -25,18 +42,13 @@ public struct DecodingOptions: Sendable {
     ///
     /// The result has the rows before the damage (of a progressive image, the detail) and
     /// ``Image/isPartial`` set. Decoding throws if there are none, or if this is `false`.
-    public var allowsDamage: Bool {
-        get { damage == .showGoodPart }
-        set { damage = newValue ? .showGoodPart : .refuse }
-    }
-    /// How damaged files are handled; see ``allowsDamage``.
-    package var damage: Damage
+    public var allowsDamage: Bool
     /// The limits above which files are refused.
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?
     /// Which image gets a decoder process first, if all are busy.
-    package var priority = LoadPriority.normal
+    public var priority = LoadPriority.normal
     /// Whether the colors of an RGB profile are kept instead of converted to sRGB, for a file that gets the same profile:
     /// see ``CodecRegistry/keptProfile(of:limits:)``. `false` by default. Custom decoders and those of GIF and icons convert them nevertheless.
     public var keepsColors = false
@@ -47,41 +59,22 @@ public struct DecodingOptions: Sendable {
     /// sets it to mark its animations as versions of the same one.
     var animationIdentity: AnimationIdentity?
     /// Shared by all decodes of the process; tests replace it.
-    package var budget = DecodingBudget.shared
+    var budget = DecodingBudget.shared
     /// The directories for JPEG coefficients that do not fit in memory, in order of preference; tests replace it.
     var spoolDirectories: [String]?
-    /// Returns a file of that length for the same, where this process can create none. `nil` if there is no disk.
-    package var spoolSource: (@Sendable (_ byteCount: Int) throws(WebImageError) -> UnnamedFile?)?
 
     /// Creates options; the defaults decode the whole image.
     public init(
         thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
         allowsDamage: Bool = true, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) {
-        self.init(
-            thumbnail: thumbnail, byteLimit: byteLimit, scale: scale, firstFrameOnly: firstFrameOnly,
-            damage: allowsDamage ? .showGoodPart : .refuse, limits: limits, cancellation: cancellation)
-    }
-
-    package init(
-        thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
-        damage: Damage, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
-    ) {
         self.thumbnail = thumbnail
         self.byteLimit = byteLimit
         self.scale = scale
         self.firstFrameOnly = firstFrameOnly
-        self.damage = damage
+        self.allowsDamage = allowsDamage
         self.limits = limits
         self.cancellation = cancellation
-    }
-
-    /// How damaged files are handled.
-    package enum Damage: Sendable, Hashable {
-        /// Decodes up to the damage.
-        case showGoodPart
-        /// Throws an error.
-        case refuse
     }
 
     /// Returns the size of the result for a file whose image has `size`, with orientation applied: as ``thumbnail`` and
@@ -92,7 +85,7 @@ public struct DecodingOptions: Sendable {
     }
 
     /// Throws ``WebImageError/cancelled`` once ``cancellation`` is set.
-    package func checkCancellation() throws(WebImageError) { try cancellation?.check() }
+    public func checkCancellation() throws(WebImageError) { try cancellation?.check() }
 }
 
 /// Limits that protect against hostile files: a few hundred bytes can claim four thousand megapixels.
@@ -158,9 +151,9 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
 
     /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel
     /// JPEG, and 5 s. The others are the same as in ``default``.
-    package static let server = DecodingLimits(memoryByteCount: 256 << 20, processorTime: .seconds(5))
+    public static let server = DecodingLimits(memoryByteCount: 256 << 20, processorTime: .seconds(5))
 
-    package init(
+    init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
         memoryByteCount: Int = 1 << 30, processorTime: Duration? = .seconds(10)
@@ -175,14 +168,15 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     }
 
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.
-    package func check(_ size: PixelSize) throws(WebImageError) {
+    public func check(_ size: PixelSize) throws(WebImageError) {
         let longestSide = max(size.width, size.height)
         guard size.pixelCount <= pixelCount, longestSide <= PixelSize.maximumDimension else {
             throw .limitExceeded(reason: .pixels(size: size, limit: pixelCount))
         }
     }
 
-    package func check(frameCount count: Int) throws(WebImageError) {
+    /// Throws ``WebImageError/LimitFailure/frames(limit:)`` if an animation with `count` frames is over the limit.
+    public func check(frameCount count: Int) throws(WebImageError) {
         if count > frameCount { throw .limitExceeded(reason: .frames(limit: frameCount)) }
     }
 
@@ -194,7 +188,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
 
     /// Throws ``WebImageError/LimitFailure/animation(byteCount:limit:)`` if the frames of an animation are over the
     /// limit.
-    package func check(frameSizes: some Sequence<PixelSize>) throws(WebImageError) {
+    public func check(frameSizes: some Sequence<PixelSize>) throws(WebImageError) {
         // With custom limits the sum can overflow.
         let pixelCount = frameSizes.reduce(0) { sum, size in
             let (total, overflows) = sum.addingReportingOverflow(size.pixelCount)

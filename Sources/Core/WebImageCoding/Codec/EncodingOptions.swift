@@ -68,8 +68,8 @@ public struct EncodingOptions: Sendable {
     /// default, for pixels in sRGB. EXIF and XMP keep their color space then. Pixels for other formats are converted first:
     /// ``PixelBuffer/convertedToSRGB(from:cancellation:)``.
     public var colorProfile: ColorProfile?
-    /// The meaning of ``quality``. Services that take the numbers of libraries have ``QualityScale/library``.
-    package var qualityScale = QualityScale.look
+    /// The meaning of ``quality``. Services that take the numbers of libraries have ``QualityScale/library``; ``QualityScale/look`` by default.
+    public var qualityScale = QualityScale.look
     /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do. `false` by default.
     public var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG; ``Chroma/automatic`` by default.
@@ -116,7 +116,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// Returns a copy with changes.
-    package func with(_ change: (inout EncodingOptions) -> Void) -> EncodingOptions {
+    func with(_ change: (inout EncodingOptions) -> Void) -> EncodingOptions {
         var copy = self
         change(&copy)
         return copy
@@ -132,7 +132,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The profile that a file gets where its format does not name sRGB otherwise.
-    package var writtenProfile: [UInt8]? {
+    public var writtenProfile: [UInt8]? {
         colorProfile?.bytes ?? (writesColorProfile ? ImageMetadata.sRGBProfile : nil)
     }
 

@@ -38,14 +38,36 @@ public protocol ImageDecoder: Sendable {
     /// Returns a decoder for a file whose bytes are still arriving; `nil` if the format can only be decoded as a whole,
     /// and by default.
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)?
+
+    /// Returns what the first bytes of a file tell, to lay out views and to refuse huge images; `nil` if they are too few, or if the first MiB
+    /// does not contain the size, and by default.
+    ///
+    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes
+    /// must return the same, except for what ``ImageProbe`` calls preliminary.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes cannot help.
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
+
+    /// Returns the animation of `data`, without decoding a frame; `nil` for a still image, and by default.
+    ///
+    /// - Throws: the errors of ``decode(_:options:)``.
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
 }
 
 extension ImageDecoder {
     /// Compares the signature of `data` with ``format``.
-    package func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
 
     /// Returns `nil`.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? { nil }
+
+    /// Returns `nil`.
+    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { nil }
+
+    /// Returns `nil`.
+    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        nil
+    }
 }
 
 /// Decodes an image while its bytes arrive.
@@ -66,6 +88,9 @@ public protocol IncrementalImageDecoder: AnyObject {
     /// sixteenth of the frames, the newest, may be missing until the file is complete.
     var animation: (any AnimationSource)? { get }
 
+    /// The properties of the image that the bytes so far contain; `nil` if they are too few, and by default.
+    var probe: ImageProbe? { get }
+
     /// Appends the next bytes of the file and decodes as far as possible.
     ///
     /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Do not use the decoder
@@ -80,6 +105,11 @@ public protocol IncrementalImageDecoder: AnyObject {
 
     /// Returns the image after the last bytes were appended. Call it once.
     func finish() throws(WebImageError) -> Image
+}
+
+extension IncrementalImageDecoder {
+    /// `nil`.
+    public var probe: ImageProbe? { nil }
 }
 
 /// Encodes images in one format.
@@ -112,7 +142,7 @@ package protocol AnimationEncoder: ImageEncoder {
 }
 
 /// An encoder of animations that writes frames to a file as it encodes them, so that the file is never in memory as a whole.
-package protocol StreamingEncoder: AnimationEncoder {
+protocol StreamingEncoder: AnimationEncoder {
     /// Encodes all frames of an animation of several.
     ///
     /// - Parameter file: empty; gets all bytes, and is not finished.
@@ -122,25 +152,11 @@ package protocol StreamingEncoder: AnimationEncoder {
     ) throws(WebImageError)
 }
 
-/// A decoder that also reads a file's beginning, and animations without decoding a frame.
-package protocol ProbingDecoder: ImageDecoder {
+/// A decoder of this package, which sets time limits itself.
+package protocol OwnDecoder: ImageDecoder {
     /// Returns the decoder with other limits on the time and the memory for everything but pixels, and with what cancels it, if it works in
     /// another process.
     func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> Self
-
-    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB does not contain the
-    /// size.
-    ///
-    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes
-    /// must return the same, except for what ``ImageProbe`` calls preliminary.
-    ///
-    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes cannot help.
-    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
-
-    /// Returns the animation of `data`; `nil` for a still image.
-    ///
-    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``.
-    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
 }
 
 /// A decoder or encoder that works in another program.
@@ -149,33 +165,15 @@ package protocol ExternalCodec: Sendable {
     var isAvailable: Bool { get }
 }
 
-/// An incremental decoder that describes the file as far as it has arrived.
-package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
-    /// The properties of the image that the bytes so far contain; `nil` if they are too few.
-    var probe: ImageProbe? { get }
-}
-
-extension ProbingDecoder {
+extension OwnDecoder {
     package func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> Self { self }
 }
 
-// Custom decoders have none of these.
 extension ImageDecoder {
+    /// Custom decoders have no limits but those of options.
     func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> any ImageDecoder {
-        (self as? any ProbingDecoder)?.limited(to: limits, cancellation: cancellation) ?? self
+        (self as? any OwnDecoder)?.limited(to: limits, cancellation: cancellation) ?? self
     }
-
-    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        try (self as? any ProbingDecoder)?.probe(prefix)
-    }
-
-    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        try (self as? any ProbingDecoder)?.animation(of: data, options: options)
-    }
-}
-
-extension IncrementalImageDecoder {
-    package var probe: ImageProbe? { (self as? any ProbingIncrementalDecoder)?.probe }
 }
 
 /// The properties that the first bytes of a file contain: enough to refuse huge images and to lay out views.

@@ -1,7 +1,7 @@
-package import WebImageCore
+public import WebImageCore
 
 /// The meaning of ``EncodingOptions/quality``.
-package enum QualityScale: String, Codable, Sendable, Hashable {
+public enum QualityScale: String, Codable, Sendable, Hashable {
     /// The quality of a JPEG that looks about the same, in every format.
     case look
     /// The number of the format's library, of 100. Two libraries mean different things by one number.
@@ -12,7 +12,7 @@ extension EncodingOptions {
     /// The number that the library of `format` gets, 0 to 100.
     ///
     /// The numbers between those of a table are on lines.
-    package func libraryQuality(of format: ImageFormat) -> Double {
+    public func libraryQuality(of format: ImageFormat) -> Double {
         guard qualityScale == .look, let table = Self.librariesQualities[format] else { return quality * 100 }
         let position = quality * Double(table.count - 1)
         let index = min(Int(position), table.count - 2)
@@ -35,5 +35,5 @@ extension EncodingOptions {
     ]
 
     /// Whether a lossy AVIF, HEIC or JPEG has colors of full resolution. Below, their loss is not visible.
-    package var hasFullChroma: Bool { quality >= 0.9 }
+    public var hasFullChroma: Bool { quality >= 0.9 }
 }

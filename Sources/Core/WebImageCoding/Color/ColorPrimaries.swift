@@ -105,8 +105,8 @@ struct ColorMatrix: Sendable {
 
 /// Colors by code point (ITU-T H.273), as in PNG's cICP.
 package struct ColorCodePoints: Sendable, Hashable {
-    package let primaries: UInt8
-    package let transfer: UInt8
+    let primaries: UInt8
+    let transfer: UInt8
     /// 0 for RGB, the only value allowed in a PNG.
     let matrix: UInt8
     let isFullRange: Bool
@@ -128,7 +128,7 @@ package struct ColorCodePoints: Sendable, Hashable {
     }
 
     /// The transfer function of HDR; `nil` for others.
-    package var hdr: HDR? { transfer == 16 ? .pq : transfer == 18 ? .hlg : nil }
+    var hdr: HDR? { transfer == 16 ? .pq : transfer == 18 ? .hlg : nil }
 
     /// `nil` for reserved values.
     var lights: ColorPrimaries? { Self.lights[primaries] }

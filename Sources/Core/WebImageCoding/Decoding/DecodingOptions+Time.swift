@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-package import WebImageCore
+public import WebImageCore
 
 extension DecodingLimits {
     /// Calls `body` with a flag that is set when `cancellation` is, or when the time limit is exceeded.
@@ -8,15 +8,18 @@ extension DecodingLimits {
     func withTimeLimit<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
-        guard let processorTime, cancellation?.budget == nil else { return try body(cancellation) }
+        guard let processorTime, TimeBudget.of(cancellation) == nil else { return try body(cancellation) }
         let budget = TimeBudget(processorTime)
-        return try budget.running { () throws(WebImageError) in try body(Cancellation(cancellation, within: budget)) }
+        return try budget.running { () throws(WebImageError) in try body(budget.cancellation(after: cancellation)) }
     }
 }
 
 extension DecodingOptions {
-    /// Calls `body` with options whose cancellation includes the time limit.
-    package func withTimeLimit<Result>(
+    /// Calls `body` with options whose ``cancellation`` includes the time limit, ``DecodingLimits/processorTime``. For parts of custom decoders
+    /// that ``CodecRegistry`` does not call itself, such as the frames of an animation.
+    ///
+    /// - Throws: ``WebImageError/LimitFailure/processorTime(limit:)``, and what `body` throws.
+    public func withTimeLimit<Result>(
         _ body: (DecodingOptions) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         try limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
@@ -30,16 +33,16 @@ extension DecodingOptions {
     func withTimeLimit(
         incremental make: (DecodingOptions) -> (any IncrementalImageDecoder)?
     ) -> (any IncrementalImageDecoder)? {
-        guard let processorTime = limits.processorTime, cancellation?.budget == nil else { return make(self) }
+        guard let processorTime = limits.processorTime, TimeBudget.of(cancellation) == nil else { return make(self) }
         let budget = TimeBudget(processorTime)
         var options = self
-        options.cancellation = Cancellation(cancellation, within: budget)
+        options.cancellation = budget.cancellation(after: cancellation)
         return make(options).map { TimeLimitedDecoder($0, budget: budget) }
     }
 }
 
 /// Measures the time of another decoder's calls.
-private final class TimeLimitedDecoder: ProbingIncrementalDecoder {
+private final class TimeLimitedDecoder: IncrementalImageDecoder {
     private let decoder: any IncrementalImageDecoder
     private let budget: TimeBudget
 

@@ -1,4 +1,4 @@
-package import WebImageCore
+public import WebImageCore
 
 /// The steps from the stored pixels of one image to the result: target size, color conversion, orientation.
 ///
@@ -9,6 +9,8 @@ package struct DecodingPlan: Sendable {
     /// The size in the file.
     package let storedSize: PixelSize
     package let orientation: ImageOrientation
+    /// The part to decode, as it is stored; `nil` for all. Only decoders that are ``RegionDecoder`` get one.
+    package let region: PixelRect?
     /// The size of the result before rotation.
     package let targetSize: PixelSize
     /// The conversion from the file's colors to sRGB.
@@ -31,11 +33,18 @@ package struct DecodingPlan: Sendable {
         self.orientation = orientation
         self.colors = colors()
         self.options = options
-        let target = options.targetSize(of: orientation.upright(storedSize))
+        var size = orientation.upright(storedSize)
+        let part = options.region?.clamped(to: size)
+        region = part.map { orientation.stored($0, in: storedSize) }
+        if let part { size = part.size }
+        let target = options.targetSize(of: size)
         targetSize = orientation.swapsSides ? target.transposed : target
     }
 
-    /// Returns the image made from `decoded`: the stored pixels, or fewer if the decoder has scaled them down.
+    /// The size of what is decoded, as it is stored.
+    package var partSize: PixelSize { region?.size ?? storedSize }
+
+    /// Returns the image made from `decoded`: the stored pixels of the part, or fewer if the decoder has scaled them down.
     package func image(
         of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1
     ) throws(WebImageError) -> Image {
@@ -44,7 +53,7 @@ package struct DecodingPlan: Sendable {
         let upright = try converted.upright(from: orientation, cancellation: options.cancellation)
         return Image(
             pixels: upright, scale: options.scale, format: format, frameCount: frameCount,
-            isThumbnail: targetSize != storedSize)
+            isThumbnail: targetSize != partSize)
     }
 }
 
@@ -77,7 +86,7 @@ struct DecodingRoute {
 
 extension DecodingLimits {
     /// Throws ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if `count` is over the limit.
-    package func check(memoryByteCount count: Int) throws(WebImageError) {
+    public func check(memoryByteCount count: Int) throws(WebImageError) {
         if count > memoryByteCount { throw .limitExceeded(reason: .memory(byteCount: count, limit: memoryByteCount)) }
     }
 }
@@ -90,13 +99,25 @@ extension DecodingOptions {
     ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
     /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors
     ///   of `body`.
-    package func withMemory<Result>(
+    func withMemory<Result>(
         _ byteCount: Int, _ body: (DecodingShare) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         try limits.check(memoryByteCount: byteCount)
         let share = try budget.share(byteCount, cancellation: cancellation)
         defer { withExtendedLifetime(share) {} }
         return try body(share)
+    }
+
+    /// Calls `body` with a share of the memory that all decodes of the process may take. Blocks until the memory is free. For custom decoders.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the maximum memory that `body` takes at a time, in bytes.
+    ///   - body: must not call this method again, since it could wait for itself.
+    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors of `body`.
+    public func withMemory<Result>(
+        _ byteCount: Int, _ body: () throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        try withMemory(byteCount) { (_) throws(WebImageError) in try body() }
     }
 
     /// Raises a share to `byteCount`.
@@ -113,7 +134,7 @@ extension DecodingOptions {
 
 extension PixelSize {
     /// The memory of the pixels, in bytes.
-    package var pixelByteCount: Int { pixelCount * 4 }
+    public var pixelByteCount: Int { pixelCount * 4 }
 }
 
 extension DecodingPlan {

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
-package import WebImageCore
+public import WebImageCore
 
 /// The threads of the process for decoding and encoding, shared by all managers and caches.
 package enum DecodingQueue {
@@ -90,57 +90,80 @@ extension MutablePixelBuffer {
     }
 }
 
-extension MutablePixelBuffer {
-    /// Fills all rows by calling `body` with bands of rows, on several processors if that pays.
+extension DecodingQueue {
+    /// Calls `body` with bands of rows, each once, perhaps on several processors.
     ///
-    ///     rows 0…h ──▶ bands ──▶ the calling thread
+    ///     rows 0…n ──▶ bands ──▶ the calling thread
     ///                    └─────▶ threads for decoding that happen to be idle
     ///
     /// The calling thread takes part and does not wait for threads that have not started, so it can be a decoding
-    /// thread itself.
+    /// thread itself. The cancellation is checked before each band.
+    ///
+    /// - Throws: ``WebImageError/cancelled``, or another error of `cancellation`.
+    package static func forEachBand(
+        ofRows rowCount: Int, bandHeight: Int, isShared: Bool, cancellation: Cancellation?,
+        queue: WorkQueue = DecodingQueue.shared, _ body: @escaping @Sendable (Range<Int>) -> Void
+    ) throws(WebImageError) {
+        let bands = Bands(rowCount: rowCount, bandHeight: bandHeight, cancellation: cancellation)
+        let group = DispatchGroup()
+        var helpers: [WorkItem] = []
+        let work: @Sendable () -> Void = {
+            while let rows = bands.next() { body(rows) }
+        }
+        if isShared, bands.count > 1 {
+            for _ in 1..<min(queue.threadCount, threadCount(forEachOf: 1), bands.count) {
+                group.enter()
+                helpers.append(
+                    queue.submit(priority: .veryHigh) {
+                        work()
+                        group.leave()
+                    })
+            }
+        }
+        work()
+        // A helper that has not started has nothing left to do.
+        for helper in helpers where helper.cancel() { group.leave() }
+        group.wait()
+        if bands.isStopped { throw .cancelled }
+        try cancellation?.check()
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Fills all rows by calling `body` with bands of rows, on several processors if that pays.
     ///
     /// - Parameters:
     ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.
     ///   - rowMultiple: the height of bands, except the last, is a multiple of this.
+    ///   - cancellation: checked before each band; `nil` for none.
     ///   - body: receives the rows and the address of the first of them. Called from several threads.
     /// - Throws: ``WebImageError/cancelled``, or another error of `cancellation`.
-    package mutating func fillBands(
+    public mutating func fillBands(
         inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?,
-        queue: WorkQueue = DecodingQueue.shared,
+        _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
+    ) throws(WebImageError) {
+        try fillBands(
+            inputPixelsPerRow: inputPixelsPerRow, rowMultiple: rowMultiple, cancellation: cancellation,
+            queue: DecodingQueue.shared, body)
+    }
+
+    mutating func fillBands(
+        inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?, queue: WorkQueue,
         _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
     ) throws(WebImageError) {
         let cost = max(width, inputPixelsPerRow)
         let (stride, height) = (bytesPerRow, height)
         let isShared = cost.multipliedReportingOverflow(by: height).partialValue >= Self.sharedPixelCount
-        // The cancellation is checked before each band. There are enough bands for all threads to end at about the same
-        // time.
+        // There are enough bands for all threads to end at about the same time.
         let multipleCount = max(1, Self.bandPixelCount / max(1, cost) / rowMultiple)
-        let bands = Bands(rowCount: height, bandHeight: multipleCount * rowMultiple, cancellation: cancellation)
-        let group = DispatchGroup()
-        var helpers: [WorkItem] = []
-        withUnsafeMutableBytes { bytes in
+        try withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
             let destination = SharedAddress(address: start)
-            let work: @Sendable () -> Void = {
-                while let rows = bands.next() { body(rows, destination.address + rows.lowerBound * stride) }
-            }
-            if isShared {
-                for _ in 1..<min(queue.threadCount, DecodingQueue.threadCount(forEachOf: 1), bands.count) {
-                    group.enter()
-                    helpers.append(
-                        queue.submit(priority: .veryHigh) {
-                            work()
-                            group.leave()
-                        })
-                }
-            }
-            work()
-            // A helper that has not started has nothing left to do.
-            for helper in helpers where helper.cancel() { group.leave() }
-            group.wait()
+            try DecodingQueue.forEachBand(
+                ofRows: height, bandHeight: multipleCount * rowMultiple, isShared: isShared, cancellation: cancellation,
+                queue: queue
+            ) { rows in body(rows, destination.address + rows.lowerBound * stride) }
         }
-        if bands.isStopped { throw .cancelled }
-        try cancellation?.check()
     }
 
     /// Pixels of a band: a millisecond of work or less.

@@ -1,6 +1,6 @@
 internal import CWebImageKernels
 internal import FoundationEssentials
-package import WebImageCore
+public import WebImageCore
 
 /// A file of still images that are decoded as a whole, after its header was read.
 protocol StillFile {
@@ -52,7 +52,7 @@ extension StillFile {
 ///
 ///     bytes ──▶ file (header) ──▶ info, probe
 ///                    └──▶ pixels ──▶ DecodingPlan: size, colors, orientation
-protocol StillDecoder: ProbingDecoder {
+protocol StillDecoder: OwnDecoder {
     associatedtype File: StillFile
 
     /// Reads the header.
@@ -134,15 +134,21 @@ extension StillFile {
 }
 
 extension ImageFormat {
-    /// Throws the error of a file in this format.
-    package func corrupt(_ message: String) -> WebImageError { .decoding(format: self, reason: .corrupt(message)) }
-    package func unsupported(_ feature: String) -> WebImageError {
+    /// The error of a damaged file in this format.
+    ///
+    /// - Parameter message: what is wrong, for developers.
+    public func corrupt(_ message: String) -> WebImageError { .decoding(format: self, reason: .corrupt(message)) }
+    /// The error of a file in this format that needs something the decoder does not have.
+    ///
+    /// - Parameter feature: what it needs, for developers.
+    public func unsupported(_ feature: String) -> WebImageError {
         .decoding(format: self, reason: .unsupported(feature))
     }
-    package var truncated: WebImageError { .decoding(format: self, reason: .truncated) }
+    /// The error of a file in this format that ends too early.
+    public var truncated: WebImageError { .decoding(format: self, reason: .truncated) }
 
     /// Returns the index of a page, or throws if there is none.
-    package func page(_ page: Int?, of count: Int) throws(WebImageError) -> Int {
+    public func page(_ page: Int?, of count: Int) throws(WebImageError) -> Int {
         guard let page else { return 0 }
         guard (0..<count).contains(page) else { throw .decoding(format: self, reason: .page(page, count: count)) }
         return page

@@ -1,11 +1,11 @@
 internal import CWebImageKernels
-package import WebImageCore
+public import WebImageCore
 
 extension PixelBuffer {
     /// Returns a copy whose colors are not premultiplied, for encoders.
     ///
     /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
-    package func straight() throws(WebImageError) -> PixelBuffer {
+    public func straight() throws(WebImageError) -> PixelBuffer {
         let output = try MutablePixelBuffer(width: width, height: height)
         let start = output.baseAddress.assumingMemoryBound(to: UInt8.self)
         for y in 0..<height { cwi_unpremultiply(row(y), start + y * output.bytesPerRow, width) }

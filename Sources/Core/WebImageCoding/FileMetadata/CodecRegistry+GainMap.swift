@@ -36,7 +36,7 @@ extension CodecRegistry {
     /// beyond the limits counts as none.
     ///
     /// - Throws: ``WebImageError/cancelled``, and what keeps decoders from working.
-    package func gainMap(
+    func gainMap(
         of data: Data, _ info: ImageInfo, options: DecodingOptions
     ) throws(WebImageError) -> GainMap? {
         guard info.hasGainMap, info.frameCount == 1, !info.isHDR,
@@ -46,24 +46,12 @@ extension CodecRegistry {
         do throws(WebImageError) {
             guard let stored = try decoder.gainMap(of: data), stored.metadata.brightens else { return nil }
             var mapOptions = DecodingOptions(
-                firstFrameOnly: true, damage: .refuse, limits: options.limits, cancellation: options.cancellation)
+                firstFrameOnly: true, allowsDamage: false, limits: options.limits, cancellation: options.cancellation)
             mapOptions.priority = options.priority
             return try GainMap(stored, decode(stored.file, options: mapOptions), imageSize: info.size)
         } catch .decoding, .limitExceeded, .unrecognizedFormat {
             return nil
         }
-    }
-
-    /// Decodes the gain map of a file, and returns that of an image that was made of it; `nil` without one, and for an animation.
-    ///
-    /// - Parameter geometry: which part of the file's image is shown.
-    /// - Throws: the errors of ``gainMap(of:_:options:)``.
-    package func gainMap(
-        of data: Data, _ info: ImageInfo, for image: Image, showing geometry: ImageGeometry, options: DecodingOptions
-    ) throws(WebImageError) -> GainMap? {
-        guard image.animation == nil else { return nil }
-        return try gainMap(of: data, info, options: options)?
-            .following(geometry, to: image.pixels.size, cancellation: options.cancellation)
     }
 
     /// Returns `file`, which is `image`, with a gain map, or without it where the format has none.
@@ -87,5 +75,21 @@ extension CodecRegistry {
         let mapFile = try encoder.encode(Image(pixels: map.pixels), options: own)
         return encoder.format == .jpeg
             ? try map.added(toJPEG: file, mapFile) : try map.added(toAVIF: file, mapFile) ?? file
+    }
+}
+
+extension ImageGeometry {
+    /// Decodes the gain map of a file, and returns that of the image that shows this part of it; `nil` without one, and for an animation.
+    ///
+    /// - Parameters:
+    ///   - info: of the file.
+    ///   - image: made of the file's image.
+    /// - Throws: ``WebImageError/cancelled``, and what keeps decoders from working.
+    package func gainMap(
+        of data: Data, _ info: ImageInfo, for image: Image, by codecs: CodecRegistry, options: DecodingOptions
+    ) throws(WebImageError) -> GainMap? {
+        guard image.animation == nil else { return nil }
+        return try codecs.gainMap(of: data, info, options: options)?
+            .following(self, to: image.pixels.size, cancellation: options.cancellation)
     }
 }

@@ -149,7 +149,7 @@ extension ImageMetadata {
         if let profile {
             if file.bytes.hasText("sRGB", at: Self.pngHeaderByteCount + 4) { rest = rest.dropFirst(13) }
             // A name, and no compression method but zlib's.
-            result.append(.profile, Array("ICC profile".utf8) + [0, 0], try PNGFastEncoder.deflated(profile))
+            result.append(.profile, Array("ICC profile".utf8) + [0, 0], try PNGPixelEncoder.deflated(profile))
         }
         if let exif { result.append(.exif, [], exif) }
         if let xmp {

@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Finds the gain map of a JPEG: a second JPEG behind it.
 ///

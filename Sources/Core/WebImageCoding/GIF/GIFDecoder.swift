@@ -1,12 +1,12 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes GIF 87a and 89a: still and animated, interlaced, transparent, with global and local palettes.
 ///
 /// The canvas starts transparent, and becomes transparent where a frame restores the background: like browsers, the
 /// decoder ignores the background color. Frames are cropped to the canvas; only the first frame enlarges it.
-package struct GIFDecoder: ProbingDecoder {
-    package init() {}
+struct GIFDecoder: OwnDecoder {
+    init() {}
 
     package var format: ImageFormat { .gif }
 
@@ -103,7 +103,7 @@ extension GIFFile {
     /// Returns the first frame of a finished file. Damage behind it is no reason to refuse it, if it alone is requested.
     func checkedFirstFrame(_ options: DecodingOptions) throws(WebImageError) -> GIFFrame {
         let isEnough = options.firstFrameOnly && frames.first?.isWhole == true
-        if let damage, options.damage == .refuse && !isEnough || frames.isEmpty { throw damage }
+        if let damage, !options.allowsDamage && !isEnough || frames.isEmpty { throw damage }
         guard let frame = frames.first else { throw .decoding(format: .gif, reason: .corrupt("no frame")) }
         return frame
     }
@@ -137,7 +137,9 @@ extension GIFFile {
         first: GIFFrameDecoder, plan: DecodingPlan, share: DecodingShare
     ) throws(WebImageError) -> Image {
         // In a file that is still arriving, missing rows are not damage.
-        if end != nil { try first.check(plan.options.damage, isWhole: frames.first?.isWhole == true) }
+        if end != nil {
+            try first.check(allowsDamage: plan.options.allowsDamage, isWhole: frames.first?.isWhole == true)
+        }
         guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
         }
@@ -189,7 +191,7 @@ struct GIFAnimationFile: AnimationFile {
     let byteCount: Int
     private let frames: [GIFFrame]
     private let limits: DecodingLimits
-    private let damage: DecodingOptions.Damage
+    private let allowsDamage: Bool
     /// The pixels of the first frame, if it is decoded already.
     private var firstPixels: PixelBuffer?
 
@@ -203,7 +205,7 @@ struct GIFAnimationFile: AnimationFile {
         isComplete = file.end != nil && file.damage == nil
         byteCount = file.byteCount
         limits = options.limits
-        damage = options.damage
+        allowsDamage = options.allowsDamage
     }
 
     var format: ImageFormat { .gif }
@@ -223,7 +225,7 @@ struct GIFAnimationFile: AnimationFile {
         let frame = frames[index]
         let decoder = try GIFFrameDecoder(frame, limits: limits)
         try decoder.unpack(frame.codes, cancellation: cancellation)
-        try decoder.check(damage, isWhole: frame.isWhole)
+        try decoder.check(allowsDamage: allowsDamage, isWhole: frame.isWhole)
         return try decoder.pixels(of: parts[index], cancellation: cancellation)
     }
 }

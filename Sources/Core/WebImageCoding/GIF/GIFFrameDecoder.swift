@@ -61,11 +61,11 @@ final class GIFFrameDecoder {
     /// Whether further codes can add pixels.
     var isWaiting: Bool { lzw.state == .needsBytes }
 
-    /// Throws unless every pixel is there, or at least one row if `damage` allows it.
+    /// Throws unless every pixel is there, or at least one row if damage is allowed.
     ///
     /// - Parameter isWhole: whether all codes were there.
-    func check(_ damage: DecodingOptions.Damage, isWhole: Bool) throws(WebImageError) {
-        guard !isComplete, damage == .refuse || rowCount == 0 else { return }
+    func check(allowsDamage: Bool, isWhole: Bool) throws(WebImageError) {
+        guard !isComplete, !allowsDamage || rowCount == 0 else { return }
         let reason: WebImageError.DecodingFailure
         switch lzw.state {
         case .undefinedCode(let code): reason = .corrupt("LZW code \(code) before it is defined")

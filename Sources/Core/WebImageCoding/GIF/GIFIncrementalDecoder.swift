@@ -5,7 +5,7 @@ internal import WebImageCore
 ///
 /// The first frame is decompressed as it arrives; the others are kept compressed for the animation. The cost of a call
 /// depends on the new bytes, not on the number of frames.
-final class GIFIncrementalDecoder: ProbingIncrementalDecoder {
+final class GIFIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?

@@ -48,11 +48,11 @@ public struct GainMap: Sendable {
 package struct StoredGainMap: Sendable {
     /// A file with the map as its only image, upright like the image, and without colors of its own.
     package var file: Data
-    package var metadata: GainMapMetadata
+    var metadata: GainMapMetadata
     /// Those of the image, or of the brighter one, as the metadata say; `nil` for sRGB.
     package var colors: GainMapColors?
     /// The meaning of the pixels' values.
-    package var encoding = Encoding.iso
+    var encoding = Encoding.iso
 
     package enum Encoding: UInt8, Sendable {
         case iso
@@ -123,7 +123,7 @@ extension GainMap {
             height: length(region.height, stored.height, part.height * Double(imageSize.height)))
         var result = self
         // A sharper filter would make gains that are not in the map.
-        result.pixels = try pixels.resampled(to: target, region: region, filter: .triangle, cancellation: cancellation)
+        result.pixels = try pixels.resampled(to: target, region: region, kernel: .triangle, cancellation: cancellation)
             .upright(from: orientation, cancellation: cancellation)
         result.imageSize = size
         return result

@@ -25,7 +25,7 @@ extension GainMapColors {
     }
 
     /// `nil` for other bytes.
-    package init?(bytes: [UInt8]) {
+    init?(bytes: [UInt8]) {
         if bytes.first == 0, let profile = ColorProfile(Array(bytes.dropFirst())) {
             self = .profile(profile)
         } else if bytes.count == 3, bytes[0] == 1 {

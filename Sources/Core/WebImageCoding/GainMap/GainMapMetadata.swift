@@ -7,10 +7,10 @@ internal import WebImageCore
 package struct GainMapMetadata: Sendable, Hashable {
     package struct Channel: Sendable, Hashable {
         /// Binary logarithms of gains.
-        package var minimum, maximum: Fraction
-        package var gamma: Fraction
+        var minimum, maximum: Fraction
+        var gamma: Fraction
         /// The numbers that are added to the light of the image before the gain, and subtracted after it.
-        package var baseOffset, alternateOffset: Fraction
+        var baseOffset, alternateOffset: Fraction
 
         package init(
             minimum: Fraction, maximum: Fraction, gamma: Fraction, baseOffset: Fraction, alternateOffset: Fraction
@@ -22,9 +22,9 @@ package struct GainMapMetadata: Sendable, Hashable {
 
     /// The binary logarithms of how much brighter than white a display is, for which the image is made, and from which the whole gain is
     /// applied.
-    package var baseHeadroom, alternateHeadroom: Fraction
+    var baseHeadroom, alternateHeadroom: Fraction
     /// One for all, or those of red, green and blue.
-    package var channels: [Channel]
+    var channels: [Channel]
     /// Whether gains are for the primaries of the image, and not for those of the brighter image.
     package var usesBaseColors: Bool
 
@@ -46,7 +46,7 @@ package struct GainMapMetadata: Sendable, Hashable {
 package struct Fraction: Sendable, Hashable {
     let numerator: Int
     /// At least 1.
-    package let denominator: Int
+    let denominator: Int
 
     /// `nil` for numbers that do not fit in 32 bits each, and for a denominator of 0.
     package init?(_ numerator: Int, _ denominator: Int) {
@@ -57,7 +57,7 @@ package struct Fraction: Sendable, Hashable {
     }
 
     /// The closest fraction; `nil` for a number that does not fit.
-    package init?(_ value: Double) {
+    init?(_ value: Double) {
         guard value.isFinite, abs(value) < Double(Int32.max) else { return nil }
         var denominator = 1
         // Decimal texts stay exact.
@@ -69,7 +69,7 @@ package struct Fraction: Sendable, Hashable {
         self.init(Int((value * Double(denominator)).rounded()), denominator)
     }
 
-    package var value: Double { Double(numerator) / Double(denominator) }
+    var value: Double { Double(numerator) / Double(denominator) }
 
     fileprivate func isPositive(orZero: Bool) -> Bool { orZero ? numerator >= 0 : numerator > 0 }
 }

@@ -54,7 +54,7 @@ package struct ImageGeometry: Sendable, Hashable {
     }
 
     /// The part of the image, from 0 to 1.
-    package var part: PixelRegion {
+    var part: PixelRegion {
         let end = origin + across + down
         let (low, high) = (pointwiseMin(origin, end), pointwiseMax(origin, end))
         // Sums of fractions may be beyond the edge by their last bits.
@@ -64,7 +64,7 @@ package struct ImageGeometry: Sendable, Hashable {
     }
 
     /// How the part is turned.
-    package var orientation: ImageOrientation {
+    var orientation: ImageOrientation {
         if across.x != 0 {
             return switch (across.x > 0, down.y > 0) {
             case (true, true): .up

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 package import WebImageCore
 
 /// Decodes ICNS: PNG, JPEG 2000 with a decoder for it, and compressed channels with 8 bits.
@@ -26,7 +26,7 @@ package struct ICNSDecoder: IconDecoder {
     /// As many as an ICO can have; further ones are ignored.
     static let entryLimit = 65_535
 
-    package func entries(of data: Data, isPrefix: Bool) throws(WebImageError) -> [IconEntry] {
+    func entries(of data: Data, isPrefix: Bool) throws(WebImageError) -> [IconEntry] {
         let bytes = data.bytes
         guard let length = bytes.integer(at: 4, count: 4, isBigEndian: true) else { throw format.truncated }
         // One pass: empty entries take eight bytes, so that a small file can have a million.

@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes ICO and CUR: bitmaps with masks, and PNG.
 ///
@@ -7,12 +7,12 @@ package import WebImageCore
 ///
 /// An image ends where its own headers say, or at the end of the file: the lengths in the entries are often wrong, and
 /// other programs ignore them.
-package struct ICODecoder: IconDecoder {
-    package init() {}
+struct ICODecoder: IconDecoder {
+    init() {}
 
     package var format: ImageFormat { .ico }
 
-    package func entries(of data: Data, isPrefix: Bool) throws(WebImageError) -> [IconEntry] {
+    func entries(of data: Data, isPrefix: Bool) throws(WebImageError) -> [IconEntry] {
         let bytes = data.bytes
         guard let count = bytes.integer(at: 4, count: 2, isBigEndian: false), bytes.byteCount >= 6 + count * 16 else {
             throw format.truncated

@@ -1,8 +1,8 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// An image in an icon.
-package struct IconEntry: Sendable {
+struct IconEntry: Sendable {
     /// The size that the file claims; the image may have another.
     var size: PixelSize
     /// The bits of color of a pixel.
@@ -22,7 +22,7 @@ package struct IconEntry: Sendable {
 }
 
 /// Decodes icons: the image that suits the requested size, or the one that ``DecodingOptions/page`` names.
-package protocol IconDecoder: ProbingDecoder {
+protocol IconDecoder: OwnDecoder {
     /// Reads the list of images in the order of the file; not empty.
     ///
     /// - Parameter isPrefix: whether a list that is not complete is an error, because the rest may follow.
@@ -62,8 +62,8 @@ extension IconDecoder {
         }
         // The best may be damaged. Then another whole one is shown, or else its good part.
         var failure: WebImageError?
-        for damage in options.damage == .refuse ? [.refuse] : [.refuse, .showGoodPart] as [DecodingOptions.Damage] {
-            options.damage = damage
+        for allowsDamage in options.allowsDamage ? [false, true] : [false] {
+            options.allowsDamage = allowsDamage
             for index in IconEntry.byFitness(entries, for: options).prefix(IconEntry.attemptLimit) {
                 do throws(WebImageError) {
                     return try decode(entries[index], in: data, options: options)

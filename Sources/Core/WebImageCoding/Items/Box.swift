@@ -51,7 +51,7 @@ extension RawSpan {
     package func number(at offset: Int, _ count: Int) -> Int? { integer(at: offset, count: count, isBigEndian: true) }
 
     /// Reads a code of four characters.
-    package func code(at offset: Int) -> String {
+    func code(at offset: Int) -> String {
         String(decoding: (0..<4).compactMap { byte(at: offset + $0) }, as: UTF8.self)
     }
 }

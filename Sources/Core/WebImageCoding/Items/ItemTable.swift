@@ -8,7 +8,7 @@ package struct ItemTable {
         package var type: String
         /// Of items of the type `mime`.
         package var contentType: String
-        package var isHidden: Bool
+        var isHidden: Bool
         /// The places of the data in the file.
         package var extents: [Range<Int>] = []
         /// Why the data cannot be used; `nil` if it can.
@@ -28,7 +28,7 @@ package struct ItemTable {
         package let isEssential: Bool
     }
 
-    package private(set) var primary: Int?
+    private(set) var primary: Int?
     package private(set) var items: [Int: Item] = [:]
     /// The identifiers of the items, in the order of the file.
     package private(set) var order: [Int] = []

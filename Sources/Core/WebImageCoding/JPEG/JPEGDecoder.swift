@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, gray, YCbCr, RGB, CMYK and
 /// YCCK, any subsampling, 8 bits a sample; lossless ones with ``LosslessJPEG``. CMYK without a profile is converted by the simple rule that each ink absorbs
@@ -10,8 +10,8 @@ package import WebImageCore
 /// marker is tolerated, except with arithmetic coding, where it cannot be told from truncation.
 ///
 /// At an eighth of the size, the scans of a progressive file on which no pixel depends are skipped: such an image is complete without them.
-package struct JPEGDecoder: ProbingDecoder {
-    package init() {}
+struct JPEGDecoder: OwnDecoder, RegionDecoder {
+    init() {}
 
     package var format: ImageFormat { .jpeg }
 
@@ -41,6 +41,7 @@ package struct JPEGDecoder: ProbingDecoder {
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let header = try JPEGHeader(reading: data.bytes)
+            if header.isLossless, options.region != nil { return try decodeWholeAndCrop(data, options: options) }
             if header.isLossless { return try LosslessJPEG(header, of: data.bytes, options: options).image(data.bytes) }
             let plan = try DecodingPlan(header, of: data.bytes, options: options)
             let reader = try JPEGReader()
@@ -81,6 +82,7 @@ extension ImageProbe {
 extension DecodingPlan {
     init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
         try options.limits.check(metadataByteCount: header.byteCount)
+        try options.checkRegion(in: header.orientation.upright(header.size), of: .jpeg)
         try self.init(
             storedSize: header.size, orientation: header.orientation,
             colors: ColorConversion(from: options.source(header.colorEncoding(in: data)), model: header.colorModel),
@@ -91,11 +93,14 @@ extension DecodingPlan {
         guard reader.size == storedSize else {
             throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
         }
+        reader.finishesRows =
+            reader.outputSize(atLeast: targetSize, of: region) == targetSize && !colors.copiesPixels
+            && orientation == .up
         var spool = route.spool
         if route.isSpooled, spool == nil { spool = try makeSpool(for: reader) }
         try reader.start(
             atLeast: targetSize, ink: colors, spool: spool,
-            resamplesRows: route.resamplesRows)
+            resamplesRows: route.resamplesRows, region: region)
     }
 
     /// Returns the image that `reader` has decoded.
@@ -109,7 +114,7 @@ extension DecodingPlan {
     /// Returns the fastest way to decode within the memory limit and, if possible, 512 MiB. Rows are resampled one by one before coefficients go
     /// to a file, which costs more.
     func route(for reader: JPEGReader) throws(WebImageError) -> DecodingRoute {
-        let isResampled = reader.outputSize(atLeast: targetSize) != targetSize
+        let isResampled = region == nil && reader.outputSize(atLeast: targetSize) != targetSize
         let routes = (reader.hasMultipleScans ? [false, true] : [false]).flatMap { isSpooled in
             (isResampled ? [false, true] : [false]).map { resamplesRows in
                 var route = DecodingRoute(isSpooled: isSpooled, resamplesRows: resamplesRows)
@@ -130,7 +135,7 @@ extension DecodingPlan {
 
     /// The maximum memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
     private func byteCount(of reader: JPEGReader, _ route: DecodingRoute) -> Int {
-        let outputSize = reader.outputSize(atLeast: targetSize)
+        let outputSize = reader.outputSize(atLeast: targetSize, of: region)
         let working = reader.workingByteCount(isSpooled: route.isSpooled)
         if route.resamplesRows {
             return working + StreamedRows.windowByteCount + byteCount(resamplingRowsOf: outputSize)
@@ -144,7 +149,7 @@ extension DecodingPlan {
     ///   ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if all temporary directories are in memory.
     private func makeSpool(for reader: JPEGReader) throws(WebImageError) -> UnnamedFile {
         let file =
-            if let source = options.spoolSource {
+            if let source = UnnamedFile.source.withLock({ $0 }) {
                 try source(reader.coefficientByteCount)
             } else {
                 try UnnamedFile.onDisk(in: options.spoolDirectories)

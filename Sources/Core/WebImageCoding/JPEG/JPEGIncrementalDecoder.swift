@@ -6,7 +6,7 @@ internal import WebImageCore
 ///
 /// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all
 /// bytes, because some damage is only certain once the file is complete: see ``JPEGReader/isDamageUncertain``.
-final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
+final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     /// `nil` before the first bytes, and after the end.
     private var reader: JPEGReader?
@@ -129,7 +129,7 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
                 if let plan, !isStarted { isStarted = try start(reader, plan, isEnd: isEnd) }
                 guard isStarted else { return }
                 try reader.decode(options: options)
-                if let damage = reader.damage, !isDamageUncertain, options.damage == .refuse { throw damage }
+                if let damage = reader.damage, !isDamageUncertain, !options.allowsDamage { throw damage }
             }
         }
         if plan == nil { try options.limits.check(metadataByteCount: readCount) }

@@ -8,10 +8,12 @@ internal import WebImageCore
 ///
 /// All but ``preview(cancellation:)`` and ``finish(options:)`` are called inside ``reading(_:isEnd:_:)``.
 final class JPEGReader {
-    private let decoder: OpaquePointer
-    private var header = cwi_jpeg_header()
+    let decoder: OpaquePointer
+    private(set) var header = cwi_jpeg_header()
     /// The size of the output, perhaps scaled down; set by ``start(atLeast:ink:spool:resamplesRows:)``.
-    private var outputSize: PixelSize?
+    private(set) var outputSize: PixelSize?
+    /// The part of the output that is decoded; `nil` for all of it.
+    private var region: PixelRect?
     /// Allocated at the start for a single scan; at the end for several, which are kept as coefficients.
     private var output: MutablePixelBuffer?
     /// Replaces ``output`` if rows are resampled one by one.
@@ -37,7 +39,9 @@ final class JPEGReader {
     private var memoryLimit = 0
     private var scanLimit = 0
     /// The conversion from CMYK to sRGB.
-    private var ink = ColorConversion.none
+    private(set) var ink = ColorConversion.none
+    /// Whether the rows of the output are those of the image, and are passed on as they are decoded.
+    var finishesRows = false
 
     init() throws(WebImageError) {
         guard let decoder = cwi_jpeg_decoder_create() else { throw .outOfResources(reason: .memory(byteCount: 0)) }
@@ -94,17 +98,22 @@ final class JPEGReader {
     ///   - ink: the conversion from CMYK to sRGB; other models are not converted here.
     ///   - spool: holds the coefficients of several scans; `nil`, the default, means memory.
     ///   - resamplesRows: whether rows are resampled one by one; then there are no previews.
+    ///   - region: the part to decode, at the stored size, for which `targetSize` is; then there are no previews either. `nil`, the default, for
+    ///     all.
     func start(
-        atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, resamplesRows: Bool = false
+        atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, resamplesRows: Bool = false,
+        region: PixelRect? = nil
     ) throws(WebImageError) {
         self.ink = ink
         self.spool = spool
         // The coefficients, and space for rows and tables.
         memoryLimit = header.coefficient_byte_count + (32 << 20)
+        let numerator = numerator(atLeast: targetSize, of: region?.size)
+        self.region = region.map { Self.scaled($0, by: numerator) }
         var width: UInt32 = 0
         var height: UInt32 = 0
         let status = cwi_jpeg_start(
-            decoder, UInt32(numerator(atLeast: targetSize)), memoryLimit, spool?.descriptor ?? -1, &width, &height)
+            decoder, UInt32(numerator), memoryLimit, spool?.descriptor ?? -1, &width, &height)
         guard status == CWI_JPEG_OK else { throw error(status) }
         let size = PixelSize(width: Int(width), height: Int(height))
         outputSize = size
@@ -113,14 +122,20 @@ final class JPEGReader {
     }
 
     /// Returns the output size for a target.
-    func outputSize(atLeast targetSize: PixelSize) -> PixelSize {
-        let numerator = numerator(atLeast: targetSize)
+    ///
+    /// - Parameter region: the part that the target is for, at the stored size; `nil` for all.
+    func outputSize(atLeast targetSize: PixelSize, of region: PixelRect? = nil) -> PixelSize {
+        let numerator = numerator(atLeast: targetSize, of: region?.size)
+        if let region { return Self.scaled(region, by: numerator).size }
         return PixelSize(
             width: Self.scaled(size.width, by: numerator), height: Self.scaled(size.height, by: numerator))
     }
 
-    private func numerator(atLeast targetSize: PixelSize) -> Int {
-        [1, 2, 4].first { numerator in
+    private func numerator(atLeast targetSize: PixelSize, of part: PixelSize?) -> Int {
+        let size = part ?? size
+        // An eighth of a pixel is rounded up to one.
+        if part == targetSize { return 8 }
+        return [1, 2, 4].first { numerator in
             Self.scaled(size.width, by: numerator) >= targetSize.width
                 && Self.scaled(size.height, by: numerator) >= targetSize.height
         } ?? 8
@@ -173,7 +188,7 @@ final class JPEGReader {
     /// Returns the pixels after the end of the file; of a damaged file, the good ones. Call it once.
     func finish(options: DecodingOptions) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
-        if let failure, options.damage == .refuse { throw failure }
+        if let failure, !options.allowsDamage { throw failure }
         // libjpeg's memory is not needed for color conversion.
         defer { releaseImage() }
         if header.has_multiple_scans {
@@ -199,7 +214,7 @@ final class JPEGReader {
     }
 
     private func makeOutput() throws(WebImageError) {
-        guard let outputSize, streamedRows == nil else { return }
+        guard let outputSize = region?.size ?? outputSize, streamedRows == nil else { return }
         output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
     }
 
@@ -221,7 +236,12 @@ final class JPEGReader {
         // Moved out of `self` for exclusive access.
         guard var buffer = output.take() else { return CWI_JPEG_CORRUPT }
         var rowCount = rowCount
-        let status = try readRows(into: &buffer, rowCount: &rowCount, cancellation: cancellation)
+        let status =
+            if let region {
+                try readRows(of: region, into: &buffer, rowCount: &rowCount, cancellation: cancellation)
+            } else {
+                try readRows(into: &buffer, rowCount: &rowCount, cancellation: cancellation)
+            }
         self.rowCount = rowCount
         output = consume buffer
         return status
@@ -231,15 +251,12 @@ final class JPEGReader {
     private func readRows(
         into buffer: inout MutablePixelBuffer, rowCount: inout Int, cancellation: Cancellation?
     ) throws(WebImageError) -> cwi_jpeg_status {
-        let size = buffer.size
-        return try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
-            guard let pixels = bytes.baseAddress else { return CWI_JPEG_CORRUPT }
-            while rowCount < size.height {
-                let status = try readBatch(into: pixels, of: size, rowCount: &rowCount, cancellation)
-                guard status == CWI_JPEG_OK else { return status }
-            }
-            return CWI_JPEG_OK
+        while rowCount < buffer.height {
+            let status = try readBatch(into: buffer.baseAddress, of: buffer.size, rowCount: &rowCount, cancellation)
+            guard status == CWI_JPEG_OK else { return status }
+            if finishesRows { PixelBufferPool.finishRows(rowCount, of: buffer) }
         }
+        return CWI_JPEG_OK
     }
 
     /// Reads rows and resamples each batch.
@@ -295,7 +312,7 @@ final class JPEGReader {
         }
     }
 
-    private static func scaled(_ length: Int, by numerator: Int) -> Int { (length * numerator + 7) / 8 }
+    static func scaled(_ length: Int, by numerator: Int) -> Int { (length * numerator + 7) / 8 }
 
     /// Takes a millisecond or two to decode.
     private static let batchPixelCount = 1 << 18

@@ -24,7 +24,7 @@ struct LosslessJPEG {
         return try plan.options.withMemory(byteCount + plan.byteCount(from: size)) { (_) throws(WebImageError) in
             let memory = try ScratchMemory(byteCount: byteCount)
             let (rowCount, failure) = try decode(data, to: memory.address.assumingMemoryBound(to: UInt16.self))
-            if let failure, rowCount == 0 || plan.options.damage == .refuse { throw failure }
+            if let failure, rowCount == 0 || !plan.options.allowsDamage { throw failure }
             let rowByteCount = size.width * 8
             memset(memory.address + rowCount * rowByteCount, 0, (size.height - rowCount) * rowByteCount)
             let pixels = try conversion.pixels(

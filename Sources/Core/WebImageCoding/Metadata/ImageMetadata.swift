@@ -20,7 +20,7 @@ public struct ImageMetadata: Codable, Sendable, Hashable {
     }
 
     /// Creates metadata from parts as files have them: EXIF may have bytes before its header.
-    package init(storedEXIF exif: Data?, xmp: Data?) {
+    public init(storedEXIF exif: Data?, xmp: Data?) {
         self.exif = exif.flatMap { bytes in Self.header(in: bytes.bytes).map { Data(bytes.dropFirst($0)) } }
         self.xmp = xmp?.isEmpty == false ? xmp : nil
     }
@@ -44,7 +44,7 @@ extension ImageMetadata {
     ///
     /// - Parameter isSRGB: `false` for pixels that keep the colors of the original's profile.
     /// - Throws: ``WebImageError/EncodingFailure/invalidMetadata`` if the EXIF has no header.
-    package func describing(
+    public func describing(
         _ size: PixelSize, as format: ImageFormat, isSRGB: Bool = true
     ) throws(WebImageError) -> ImageMetadata {
         var result = self
@@ -128,7 +128,7 @@ extension ImageMetadata {
     }
 
     /// A profile of sRGB, for files that cannot name it.
-    package static let sRGBProfile: [UInt8] = {
+    static let sRGBProfile: [UInt8] = {
         guard let profile = cmsCreate_sRGBProfile() else { return [] }
         defer { cmsCloseProfile(profile) }
         return bytes(ofProfile: profile) ?? []

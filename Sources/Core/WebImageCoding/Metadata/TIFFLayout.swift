@@ -31,7 +31,7 @@ package struct TIFFLayout {
         firstDirectory = start + offset
     }
 
-    package func integer(at offset: Int, count: Int, in data: RawSpan) -> Int? {
+    func integer(at offset: Int, count: Int, in data: RawSpan) -> Int? {
         data.integer(at: offset, count: count, isBigEndian: isBigEndian)
     }
 
@@ -119,7 +119,7 @@ package struct TIFFDirectory {
         var bytes: [UInt8]
     }
 
-    package init() {}
+    init() {}
 
     /// Reads a directory of `data`, and those of EXIF and GPS inside of it.
     ///
@@ -155,7 +155,7 @@ package struct TIFFDirectory {
     }
 
     /// Sets a number of 16 bits.
-    package mutating func setShort(_ tag: Int, _ number: Int) {
+    mutating func setShort(_ tag: Int, _ number: Int) {
         values[tag] = Value(type: 3, count: 1, bytes: Self.bytes(number, 2))
     }
 
@@ -208,14 +208,14 @@ package struct TIFFDirectory {
 
 /// The numbers of values.
 package enum TIFFTag {
-    package static let width = 0x0100
-    package static let height = 0x0101
-    package static let orientation = 0x0112
-    package static let artist = 0x013B
+    static let width = 0x0100
+    static let height = 0x0101
+    static let orientation = 0x0112
+    static let artist = 0x013B
     package static let xmp = 0x02BC
-    package static let copyright = 0x8298
+    static let copyright = 0x8298
     package static let profile = 0x8773
-    package static let exif = 0x8769
+    static let exif = 0x8769
     static let gps = 0x8825
     static let thumbnailOffset = 0x0201
     static let thumbnailByteCount = 0x0202

@@ -17,11 +17,11 @@ struct APNGFile: AnimationFile {
     /// The longest zlib stream that is joined from several chunks.
     private let joinedByteCount: Int
     private let data: Data
-    private let damage: DecodingOptions.Damage
+    private let allowsDamage: Bool
 
     /// The complete frames of `file`; `nil` if there are none, or for a still image.
     init?(
-        _ file: PNGFile, data: Data, orientation: ImageOrientation, damage: DecodingOptions.Damage = .refuse
+        _ file: PNGFile, data: Data, orientation: ImageOrientation, allowsDamage: Bool = false
     ) {
         guard let still = file.still, let sequence = file.animation, sequence.isAnimated, sequence.wholeFrameCount > 0
         else { return nil }
@@ -47,7 +47,7 @@ struct APNGFile: AnimationFile {
         isComplete = sequence.isComplete
         beginsWithStill = sequence.beginsWithStill
         self.data = data
-        self.damage = damage
+        self.allowsDamage = allowsDamage
     }
 
     var format: ImageFormat { .png }
@@ -63,7 +63,7 @@ struct APNGFile: AnimationFile {
         let decoded = try images[index].decoded(
             from: data.bytes, missingRows: .corrupt("rows are missing"), cancellation: cancellation)
         // If the first frame replaces the default image, the latter is better than a part of the frame.
-        let mayBePartial = damage == .showGoodPart && (index > 0 || beginsWithStill)
+        let mayBePartial = allowsDamage && (index > 0 || beginsWithStill)
         if let failure = decoded.failure, !mayBePartial { throw failure }
         return decoded.pixels
     }

@@ -26,6 +26,7 @@ final class Inflater {
     private let capacity: Int
     private var readCount = 0
     private var unpackedCount = 0
+    private var pages = FilePages()
 
     /// - Parameters:
     ///   - pieces: the ranges of the stream in the file.
@@ -61,6 +62,7 @@ final class Inflater {
                     unpack(data)
                 }
             }
+            pages.release(before: position, of: data)
             guard unpackedCount >= count else { return nil }
         }
         defer { readCount += count }

@@ -9,7 +9,7 @@ package import WebImageCore
 ///
 /// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/allowsDamage``. A wrong
 /// checksum is damage, except in chunks that a decoder may skip.
-package struct PNGDecoder: ProbingDecoder {
+package struct PNGDecoder: OwnDecoder, RegionDecoder {
     package init() {}
 
     package var format: ImageFormat { .png }
@@ -45,7 +45,10 @@ package struct PNGDecoder: ProbingDecoder {
 
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
-            try PNGReading(of: data, options: options).image()
+            if options.region != nil, try !PNGReading(of: data, options: options).canDecodeRegion {
+                return try decodeWholeAndCrop(data, options: options)
+            }
+            return try PNGReading(of: data, options: options).image()
         }
     }
 
@@ -81,6 +84,7 @@ final class PNGReading {
         if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frames.count ?? 1) }
         var file = file
         try options.limits.check(header.size)
+        try options.checkRegion(in: header.orientation.upright(header.size), of: .png)
         if header.bitDepth == 16,
             let conversion = header.colors.deepConversion(in: data.bytes, options: options)
         {
@@ -105,7 +109,7 @@ final class PNGReading {
     }
 
     var frames: APNGFile? {
-        APNGFile(file, data: data, orientation: header.orientation, damage: plan.options.damage)
+        APNGFile(file, data: data, orientation: header.orientation, allowsDamage: plan.options.allowsDamage)
     }
 
     /// Returns the image; of an animation, its first frame.
@@ -116,7 +120,7 @@ final class PNGReading {
     func image(
         continuing stream: PNGStreamDecoder? = nil, share: DecodingShare? = nil
     ) throws(WebImageError) -> Image {
-        if plan.options.damage == .refuse, let failure, !hasRequestedFrame { throw failure }
+        if !plan.options.allowsDamage, let failure, !hasRequestedFrame { throw failure }
         if let share { return try image(continuing: stream, in: share) }
         return try plan.options.withMemory(firstByteCount) { (share) throws(WebImageError) in
             try image(continuing: stream, in: share)
@@ -132,23 +136,26 @@ final class PNGReading {
         let decoded: PNGImage.Decoded
         if stream == nil,
             let pixels = try still.resampledByRows(
-                to: plan.targetSize, from: data.bytes, cancellation: plan.options.cancellation)
+                to: plan.targetSize, region: plan.region, from: data.bytes, cancellation: plan.options.cancellation)
         {
             decoded = PNGImage.Decoded(pixels: pixels, failure: nil)
         } else {
             let byteCount = stream == nil ? wholeByteCount(still) : byteCountWithPreviews(of: still)
             // If rows cannot be resampled one by one, they are damaged. The whole image is needed only to show the good
             // part.
-            if plan.options.damage == .refuse, byteCount > plan.options.limits.memoryByteCount,
-                still.canResampleRows(to: plan.targetSize)
+            if !plan.options.allowsDamage, byteCount > plan.options.limits.memoryByteCount,
+                still.canResampleRows(to: plan.targetSize, region: plan.region)
             {
                 throw .decoding(format: .png, reason: rowDamage(of: still))
             }
             try plan.options.grow(share, to: byteCount)
-            decoded = try still.decoded(
+            let whole = try still.decoded(
                 from: data.bytes, continuing: stream, missingRows: missingRows, cancellation: plan.options.cancellation)
+            let part = try plan.region.flatMap { (region) throws(WebImageError) in try whole.pixels.cropped(to: region)
+            }
+            decoded = PNGImage.Decoded(pixels: part ?? whole.pixels, failure: whole.failure)
         }
-        if plan.options.damage == .refuse, let failure = decoded.failure { throw failure }
+        if !plan.options.allowsDamage, let failure = decoded.failure { throw failure }
         var image = try plan.image(of: decoded.pixels, format: .png, frameCount: frames?.parts.count ?? 1)
         image.isPartial = decoded.failure != nil || isMissingFrames
         if let frames, frames.parts.count > 1, !plan.options.firstFrameOnly {
@@ -165,10 +172,13 @@ final class PNGReading {
             var image = try plan.image(of: frames)
             image.isPartial = isMissingFrames
             return image
-        } catch .decoding where plan.options.damage == .showGoodPart {
+        } catch .decoding where plan.options.allowsDamage {
             return nil
         }
     }
+
+    /// Whether rows of a region can be decoded one by one: of a still image that is not interlaced.
+    var canDecodeRegion: Bool { frames == nil && file.still?.layout.isInterlaced == false }
 
     /// Whether the file has the one frame of an animation that is requested, so that damage behind it does not matter.
     private var hasRequestedFrame: Bool { plan.options.firstFrameOnly && frames != nil }
@@ -208,8 +218,8 @@ final class PNGReading {
     var firstByteCount: Int {
         if let frames, !frames.beginsWithStill { return plan.byteCount(ofFirstFrameOf: frames) }
         guard let still = file.still else { return 0 }
-        guard still.canResampleRows(to: plan.targetSize) else { return wholeByteCount(still) }
-        return still.rowByteCount + plan.byteCount(resamplingRowsOf: still.layout.size)
+        guard still.canResampleRows(to: plan.targetSize, region: plan.region) else { return wholeByteCount(still) }
+        return still.rowByteCount + plan.byteCount(resamplingRowsOf: plan.partSize)
     }
 
     private func wholeByteCount(_ still: PNGImage) -> Int {

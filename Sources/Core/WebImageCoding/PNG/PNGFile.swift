@@ -265,6 +265,8 @@ struct PNGLayout: Sendable, Equatable {
 /// Reads the chunks of a PNG in order, without decompressing them. It can continue after more bytes have arrived.
 struct PNGChunks: Sendable {
     private var offset = signatureByteCount
+    /// Chunks may be so short that reading their names reads all of the file.
+    private var pages = FilePages()
 
     /// Returns the next chunk; `nil` if its length and name have not arrived. A chunk that is not whole is returned again
     /// by the next call, so loops must stop at it.
@@ -272,7 +274,10 @@ struct PNGChunks: Sendable {
     /// - Parameter data: the file from its first byte.
     mutating func next(in data: RawSpan) -> PNGChunk? {
         guard let chunk = PNGChunk(reading: data, at: offset) else { return nil }
-        if chunk.isWhole { offset = chunk.end }
+        if chunk.isWhole {
+            offset = chunk.end
+            pages.release(before: offset, of: data)
+        }
         return chunk
     }
 
@@ -320,10 +325,18 @@ struct PNGChunk: Sendable {
     }
 
     /// Whether the checksum of a whole chunk is right.
-    func isIntact(in data: RawSpan) -> Bool {
+    func isIntact(in data: RawSpan) -> Bool { isIntact(in: data) { _ in } }
+
+    /// - Parameter onRead: called with the offset up to which the file was read, again and again.
+    func isIntact(in data: RawSpan, onRead: (Int) -> Void) -> Bool {
         guard let checksum = data.integer(at: content.upperBound, count: 4, isBigEndian: true) else { return false }
-        let named = data.extracting(content.lowerBound - 4..<content.upperBound)
-        return named.withUnsafeBytes { libdeflate_crc32(0, $0.baseAddress, $0.count) } == UInt32(checksum)
+        var sum: UInt32 = 0
+        for start in stride(from: content.lowerBound - 4, to: content.upperBound, by: FilePages.stepByteCount) {
+            let end = min(start + FilePages.stepByteCount, content.upperBound)
+            sum = data.extracting(start..<end).withUnsafeBytes { libdeflate_crc32(sum, $0.baseAddress, $0.count) }
+            onRead(end)
+        }
+        return sum == UInt32(checksum)
     }
 
     private static let checksumByteCount = 4

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// Nothing is decoded before the first preview is requested, so a file that is complete by then takes the fast way of
 /// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little. Others continue where the last
 /// preview ended. The pixels are the same.
-final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
+final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
     private var data = Data()
     private var file = PNGFile()
@@ -43,7 +43,7 @@ final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
         let data = data
         file.read(data.bytes)
         try options.limits.check(metadataByteCount: file.metadataByteCount)
-        if case .damaged(let what) = file.end, options.damage == .refuse || file.still == nil {
+        if case .damaged(let what) = file.end, !options.allowsDamage || file.still == nil {
             throw .decoding(format: .png, reason: .corrupt(what))
         }
     }
@@ -60,7 +60,7 @@ final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
         guard let stream else { return nil }
         try stream.take(still.chunks, of: data.bytes, cancellation: options.cancellation)
         // Only the whole image tells whether to refuse it.
-        if options.damage == .refuse, stream.failure != nil { return nil }
+        if !options.allowsDamage, stream.failure != nil { return nil }
         guard stream.shownRowCount > 0, stream.missingRowCount != missingRowCount else { return nil }
         missingRowCount = stream.missingRowCount
         var image = try reading.plan.image(of: stream.snapshot(cancellation: options.cancellation), format: .png)

@@ -201,35 +201,46 @@ extension PNGImage {
     ///
     /// The pixels are those of resampling the whole image. `nil` if it is interlaced, incomplete or damaged, or if the
     /// size stays the same.
+    ///
+    /// - Parameter region: the part to decode, of which `size` is the size; `nil` for all.
     func resampledByRows(
-        to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
+        to size: PixelSize, region: PixelRect? = nil, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
-        guard canResampleRows(to: size), chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else { return nil }
+        guard canResampleRows(to: size, region: region) else { return nil }
+        var pages = FilePages()
+        for chunk in chunks {
+            guard chunk.isWhole, chunk.isIntact(in: data, onRead: { pages.release(before: $0, of: data) }) else {
+                return nil
+            }
+        }
         // Checking the checksums reads all data.
         try cancellation?.check()
         if let rows = PNGRowConversion(self),
-            let image = try resampled(rows, to: size, from: data, cancellation: cancellation)
+            let image = try resampled(rows, to: size, region: region, from: data, cancellation: cancellation)
         {
             return image
         }
-        return try resampledByLibpng(to: size, from: data, cancellation: cancellation)
+        return try resampledByLibpng(to: size, region: region, from: data, cancellation: cancellation)
     }
 
     /// Whether the rows can be resampled one by one if they are good.
-    func canResampleRows(to size: PixelSize) -> Bool { !layout.isInterlaced && size != layout.size }
+    func canResampleRows(to size: PixelSize, region: PixelRect? = nil) -> Bool {
+        !layout.isInterlaced && (region != nil || size != layout.size)
+    }
 
     /// For 8 bits a channel; `nil` if the stream seems damaged.
     private func resampled(
-        _ rows: PNGRowConversion, to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
+        _ rows: PNGRowConversion, to size: PixelSize, region: PixelRect?, from data: RawSpan,
+        cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
         let inflater = Inflater(chunks.map(\.compressedBytes), readByteCount: max(1 << 16, rows.filteredByteCount))
-        let resampler = try RowResampler(from: layout.size, to: size)
+        let resampler = try RowResampler(from: layout.size, region: region, to: size)
         var unfiltering = rows.unfiltering()
         var isOpaque = true
         var isGood = true
         try layout.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) {
             (range) throws(WebImageError) in
-            for _ in range where isGood {
+            for _ in range where isGood && !resampler.isComplete {
                 guard
                     let filtered = try inflater.read(rows.filteredByteCount, of: data, cancellation: cancellation),
                     let row = unfiltering.next(filtered)
@@ -247,20 +258,22 @@ extension PNGImage {
 
     /// For other kinds, and streams that ISA-L refuses.
     private func resampledByLibpng(
-        to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
+        to size: PixelSize, region: PixelRect?, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
         let reader = try PNGRowReader(self)
-        let resampler = try RowResampler(from: layout.size, to: size)
-        for chunk in chunks where !reader.isComplete {
+        let resampler = try RowResampler(from: layout.size, region: region, to: size)
+        var pages = FilePages()
+        for chunk in chunks where !resampler.isComplete {
             for start in stride(
                 from: chunk.compressedBytes.lowerBound, to: chunk.compressedBytes.upperBound, by: reader.stepByteCount)
-            where !reader.isComplete {
+            where !resampler.isComplete {
                 try cancellation?.check()
                 let end = min(start + reader.stepByteCount, chunk.compressedBytes.upperBound)
                 guard reader.take(data.extracting(start..<end), into: resampler) else { return nil }
+                pages.release(before: start, of: data)
             }
         }
-        return reader.isComplete ? resampler.finish(isOpaque: reader.isOpaque) : nil
+        return resampler.isComplete ? resampler.finish(isOpaque: reader.isOpaque) : nil
     }
 }
 

@@ -6,10 +6,17 @@ internal import WebImageCore
 ///
 ///     rows ──▶ │ window: the rows under one output row's filter, and a batch │ ──▶ output rows
 ///
-/// The result is identical to ``PixelBuffer/resampled(to:cancellation:)``. The memory depends on the output's size and
+/// The result is identical to ``PixelBuffer/resampled(to:cancellation:)``, of a part of the rows to that of the cropped image. The memory depends on the output's size and
 /// the input's width.
 final class RowResampler {
-    private let inputSize: PixelSize
+    /// Of the rows that arrive.
+    private let wholeSize: PixelSize
+    /// The part that counts.
+    private let part: PixelRect
+    private var inputSize: PixelSize { part.size }
+    /// A row of which only some columns count; `nil` if all do.
+    private let wholeRow: ScratchMemory?
+    private var arrivedRowCount = 0
     private let outputSize: PixelSize
     private let rows: ResamplingWeights
     private let columns: ResamplingWeights
@@ -24,8 +31,16 @@ final class RowResampler {
     private var inputRowCount = 0
     private var outputRowCount = 0
 
-    init(from inputSize: PixelSize, to outputSize: PixelSize) throws(WebImageError) {
-        self.inputSize = inputSize
+    /// - Parameter region: the part of the rows to resample; `nil`, the default, for all.
+    init(
+        from wholeSize: PixelSize, region: PixelRect? = nil, to outputSize: PixelSize
+    ) throws(WebImageError) {
+        self.wholeSize = wholeSize
+        part = region ?? PixelRect(x: 0, y: 0, width: wholeSize.width, height: wholeSize.height)
+        precondition(part.clamped(to: wholeSize) == part, "a part outside the image")
+        let inputSize = part.size
+        wholeRow =
+            inputSize.width == wholeSize.width ? nil : try ScratchMemory(byteCount: wholeSize.width * 4)
         self.outputSize = outputSize
         output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
         rows = ResamplingWeights(from: inputSize.height, to: outputSize.height, maximumPrecision: 22)
@@ -54,7 +69,7 @@ final class RowResampler {
     static func byteCount(from inputSize: PixelSize, to outputSize: PixelSize) -> Int {
         func filterLength(_ inputLength: Int, _ outputLength: Int) -> Int {
             let widening = max(1, Double(inputLength) / Double(outputLength))
-            return min(Int(ResamplingFilter.lanczos3.radius * 2 * widening) + 5, inputLength + 3)
+            return min(Int(ResamplingKernel.lanczos3.radius * 2 * widening) + 5, inputLength + 3)
         }
         let rows = filterLength(inputSize.height, outputSize.height)
         let columns = filterLength(inputSize.width, outputSize.width)
@@ -66,17 +81,29 @@ final class RowResampler {
 
     /// Takes the next row: premultiplied RGBA.
     func append(_ row: UnsafePointer<UInt8>) {
-        append { $0.update(from: row, count: rowByteCount) }
+        append { $0.update(from: row, count: wholeSize.width * 4) }
     }
 
-    /// Takes the next row from `write`, which has to write all of it.
+    /// Takes the next row from `write`, which has to write all of it. Not called for rows that do not count.
     func append(_ write: (UnsafeMutablePointer<UInt8>) -> Void) {
-        precondition(inputRowCount < inputSize.height, "more rows than announced")
+        precondition(arrivedRowCount < wholeSize.height, "more rows than announced")
+        arrivedRowCount += 1
+        guard arrivedRowCount > part.y, !isComplete else { return }
         if inputRowCount - windowStart == windowRowLimit { moveToFront() }
-        write(window + (inputRowCount - windowStart) * rowByteCount)
+        let place = window + (inputRowCount - windowStart) * rowByteCount
+        if let wholeRow {
+            let row = wholeRow.address.assumingMemoryBound(to: UInt8.self)
+            write(row)
+            place.update(from: row + part.x * 4, count: rowByteCount)
+        } else {
+            write(place)
+        }
         inputRowCount += 1
         while outputRowCount < outputSize.height, neededRowCount(for: outputRowCount) <= inputRowCount { makeRow() }
     }
+
+    /// Whether all rows that count have arrived.
+    var isComplete: Bool { inputRowCount == inputSize.height }
 
     /// Returns the output after the last row.
     func finish(isOpaque: Bool) -> PixelBuffer {

@@ -6,7 +6,7 @@ internal import WebImageCore
 ///
 /// Of a truncated file it decodes the rows that are there, of an animation the complete frames, and of a damaged frame
 /// the good rows. If the first frame is damaged, the result is a still image of its good rows.
-struct WebPDecoder: ProbingDecoder {
+struct WebPDecoder: OwnDecoder {
     init() {}
 
     var format: ImageFormat { .webp }
@@ -49,7 +49,7 @@ struct WebPDecoder: ProbingDecoder {
         if !file.isComplete(at: data.count) {
             // Damage behind the first frame is no reason to refuse it, if it alone is requested.
             let isEnough = options.firstFrameOnly && !file.frames.isEmpty
-            if options.damage == .refuse, !isEnough { throw .decoding(format: .webp, reason: .truncated) }
+            if !options.allowsDamage, !isEnough { throw .decoding(format: .webp, reason: .truncated) }
         } else if file.isAnimation, file.frames.isEmpty {
             throw .decoding(format: .webp, reason: .corrupt("an animation without a complete frame"))
         }
@@ -64,7 +64,7 @@ struct WebPDecoder: ProbingDecoder {
                     (_) throws(WebImageError) in
                     try plan.image(of: animation)
                 }
-            } catch .decoding where plan.options.damage == .showGoodPart {
+            } catch .decoding where plan.options.allowsDamage {
                 // The first frame is damaged; its good rows are decoded below.
             }
         }
@@ -81,18 +81,36 @@ struct WebPDecoder: ProbingDecoder {
         of file: WebPFile, in data: Data, plan: DecodingPlan, _ route: DecodingRoute
     ) throws(WebImageError) -> Image {
         let options = plan.options
-        let decoder = try file.makeFirstImageDecoder(
-            options, resampledTo: route.resamplesRows ? plan.targetSize : nil, scaledTo: route.scaledSize)
-        try file.withFirstImage(in: data.bytes) { (bytes) throws(WebImageError) in
-            try decoder.decode(bytes, cancellation: options.cancellation)
+        func decoder(usesThread: Bool) throws(WebImageError) -> WebPImageDecoder {
+            let decoder = try file.makeFirstImageDecoder(
+                options, resampledTo: route.resamplesRows ? plan.targetSize : nil, scaledTo: route.scaledSize,
+                usesThread: usesThread)
+            try file.withFirstImage(in: data.bytes) { (bytes) throws(WebImageError) in
+                try decoder.decode(bytes, cancellation: options.cancellation)
+            }
+            return decoder
         }
-        let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
+        let usesThread =
+            file.firstPart.size.pixelCount >= Self.sharedPixelCount
+            && DecodingQueue.threadCount(forEachOf: options.budget.decodeCount) > 1
+        let started: WebPImageDecoder
+        do throws(WebImageError) {
+            started = try decoder(usesThread: usesThread)
+        } catch .outOfResources where usesThread {
+            // Perhaps no thread can be started.
+            started = try decoder(usesThread: false)
+        }
+        let (pixels, isPartial) = try started.finish(
+            allowsDamage: options.allowsDamage, cancellation: options.cancellation)
         let isScaled = route.resamplesRows || route.scaledSize != nil
         let canvas = isScaled ? pixels : try file.canvas(with: pixels, options: options)
         var image = try plan.image(of: canvas, format: .webp, frameCount: max(1, file.frames.count))
         image.isPartial = isPartial
         return image
     }
+
+    /// From this many pixels on, a second thread filters and converts the rows of a lossy image: starting it takes about 50 µs.
+    private static let sharedPixelCount = 1 << 18
 
     /// Returns the complete frames of a file with several.
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
@@ -153,7 +171,7 @@ struct WebPAnimationFile: AnimationFile {
             try decoder.decode(bytes, cancellation: cancellation)
         }
         // A file with a damaged first frame becomes a still image: see ``WebPDecoder``.
-        return try decoder.finish(damage: index == 0 ? .refuse : options.damage, cancellation: cancellation).pixels
+        return try decoder.finish(allowsDamage: index != 0 && options.allowsDamage, cancellation: cancellation).pixels
     }
 }
 
@@ -171,11 +189,12 @@ extension WebPFile {
     private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
 
     func makeFirstImageDecoder(
-        _ options: DecodingOptions, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
+        _ options: DecodingOptions, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil,
+        usesThread: Bool = false
     ) throws(WebImageError) -> WebPImageDecoder {
         try WebPImageDecoder(
             size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount, options: options,
-            resampledTo: targetSize, scaledTo: scaledSize)
+            resampledTo: targetSize, scaledTo: scaledSize, usesThread: usesThread)
     }
 
     /// Calls `body` with the bytes of the first image so far: the whole file, or the first frame's chunks.

@@ -33,9 +33,10 @@ final class WebPImageDecoder {
     ///   - options: tell whether lossy images are smoothed.
     ///   - targetSize: resamples rows to this size as they are decoded; then there are no previews. `nil` by default.
     ///   - scaledSize: the size to which libwebp scales; `nil`, the default, for the image's own.
+    ///   - usesThread: whether libwebp starts a thread for the second half of its work, which pays if all bytes are there. The pixels are the same.
     init(
         size: PixelSize, byteCount: Int, options: DecodingOptions, resampledTo targetSize: PixelSize? = nil,
-        scaledTo scaledSize: PixelSize? = nil
+        scaledTo scaledSize: PixelSize? = nil, usesThread: Bool = false
     ) throws(WebImageError) {
         let outputSize = scaledSize ?? size
         let output: MutablePixelBuffer?
@@ -61,6 +62,7 @@ final class WebPImageDecoder {
             config.pointee.options.scaled_width = Int32(outputSize.width)
             config.pointee.options.scaled_height = Int32(outputSize.height)
         }
+        config.pointee.options.use_threads = usesThread ? 1 : 0
         config.pointee.options.bypass_filtering = options.bypassesWebPFilter ? 1 : 0
         config.pointee.output.colorspace = MODE_RGBA
         config.pointee.output.is_external_memory = 1
@@ -158,11 +160,11 @@ final class WebPImageDecoder {
 
     /// Returns the pixels after the last byte; of a damaged image, the good rows, transparent below. Call it once.
     func finish(
-        damage policy: DecodingOptions.Damage, cancellation: Cancellation?
+        allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .webp, reason: .truncated)
         let rowCount = rowCount
-        if let failure, policy == .refuse || rowCount == 0 { throw failure }
+        if let failure, !allowsDamage || rowCount == 0 { throw failure }
         if let streamedRows { return (streamedRows.finish(), failure != nil) }
         guard let buffer = output.take() else { throw .outOfResources(reason: .memory(byteCount: 0)) }
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)

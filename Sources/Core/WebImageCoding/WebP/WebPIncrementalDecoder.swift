@@ -5,7 +5,7 @@ internal import WebImageCore
 /// Decodes a WebP while its bytes arrive: the rows of a still image or of a first frame, and complete frames.
 ///
 /// Metadata come last in a file, so the probe and previews are not rotated before it is complete.
-final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
+final class WebPIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
     private var data = Data()
     /// Set once the header has arrived.
@@ -64,7 +64,7 @@ final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
             releaseDecoder()
             return try WebPDecoder().decode(data, options: options)
         }
-        let pixels = try decoder.finish(damage: options.damage, cancellation: options.cancellation).pixels
+        let pixels = try decoder.finish(allowsDamage: options.allowsDamage, cancellation: options.cancellation).pixels
         return try DecodingPlan(file, in: data.bytes, options: options).image(of: pixels, format: .webp)
     }
 

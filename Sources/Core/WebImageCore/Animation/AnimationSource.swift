@@ -64,7 +64,7 @@ public struct AnimationIdentity: Sendable, Hashable {
     ///
     /// - Parameter change: the name of the change with all its parameters. The same name must always have the same
     ///   effect on a frame.
-    package func changed(by change: String) -> AnimationIdentity {
+    public func changed(by change: String) -> AnimationIdentity {
         AnimationIdentity(origin: origin, changes: changes + [change])
     }
 }

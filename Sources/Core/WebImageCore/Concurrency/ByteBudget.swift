@@ -43,7 +43,7 @@ package final class ByteBudget: Sendable {
     package var isFull: Bool { line.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
     /// The number of waiting reads.
-    package var waitingCount: Int { line.waitingCount }
+    var waitingCount: Int { line.waitingCount }
 
     /// Counts bytes until the share is released.
     package func hold(_ byteCount: Int) -> Share {
@@ -83,7 +83,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// The number of bytes that a body counts before its length is known; most images on the web are smaller.
-    package static let estimatedByteCount = 1 << 20
+    static let estimatedByteCount = 1 << 20
 
     /// A part of the budget, until it is released.
     package final class Share: Sendable {

@@ -11,7 +11,7 @@ public final class Cancellation: Sendable {
     private let onPoll: (@Sendable (Cancellation) -> Void)?
     private let parent: Cancellation?
     /// The time that the work may take before ``check()`` throws; `nil` for no limit.
-    package let budget: TimeBudget?
+    fileprivate let budget: TimeBudget?
 
     /// Creates a flag that is not set.
     public init() {
@@ -20,15 +20,23 @@ public final class Cancellation: Sendable {
         budget = nil
     }
 
-    /// Creates a flag that is set when `parent` is set, and that also stops work which exceeds `budget`.
-    package init(_ parent: Cancellation?, within budget: TimeBudget) {
+    /// See ``TimeBudget/cancellation(after:)``.
+    fileprivate init(_ parent: Cancellation?, within budget: TimeBudget) {
         onPoll = nil
         self.parent = parent
         self.budget = budget
     }
 
-    /// Creates a flag that calls `onPoll` before each check. Tests count checkpoints with it, or cancel at one.
-    package init(onPoll: @escaping @Sendable (Cancellation) -> Void) {
+    /// Creates a flag that calls `onPoll` before each check, such as to follow the flag of another library.
+    ///
+    /// ```swift
+    /// let cancellation = Cancellation { flag in
+    ///     if Task.isCancelled { flag.cancel() }
+    /// }
+    /// ```
+    ///
+    /// - Parameter onPoll: gets this flag, on the thread that polls it. It must return soon, and must not poll the flag.
+    public init(onPoll: @escaping @Sendable (Cancellation) -> Void) {
         self.onPoll = onPoll
         parent = nil
         budget = nil
@@ -77,7 +85,7 @@ extension Cancellation {
 
     /// Calls `body`, which waits for something, and `handler` if the flag is set meanwhile or was set before: it ends the wait. Called on the
     /// thread that cancels, perhaps once more just after `body` has returned.
-    package func withHandler<Result, Failure: Error>(
+    public func withHandler<Result, Failure: Error>(
         _ handler: @escaping @Sendable () -> Void, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let number = handlers.withLock { $0.add(handler) }
@@ -110,6 +118,12 @@ package final class TimeBudget: Sendable {
         self.now = now
     }
 
+    /// The budget of work with this flag; `nil` for none.
+    package static func of(_ cancellation: Cancellation?) -> TimeBudget? { cancellation?.budget }
+
+    /// Returns a flag that is set when `parent` is set, and that also stops work which exceeds this budget.
+    package func cancellation(after parent: Cancellation?) -> Cancellation { Cancellation(parent, within: self) }
+
     /// Counts the time that `body` takes on this thread. If `body` continues on another thread, both times count.
     package func running<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
@@ -136,10 +150,10 @@ package final class TimeBudget: Sendable {
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }
 
-    package var error: WebImageError { .limitExceeded(reason: .processorTime(limit: limit)) }
+    var error: WebImageError { .limitExceeded(reason: .processorTime(limit: limit)) }
 
     /// The processor time of the calling thread, in seconds.
-    package static let threadTime: @Sendable () -> Double = {
+    static let threadTime: @Sendable () -> Double = {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

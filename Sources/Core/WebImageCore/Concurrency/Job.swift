@@ -80,20 +80,23 @@
         /// Searches from the end, since most subscribers that are looked up have just joined.
         @inlinable func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
 
-        /// Returns the ID of the new subscriber.
+        /// Returns the ID of the new subscriber, and whether the priority has risen.
         @discardableResult
         @inlinable mutating func add(
             priority: LoadPriority, needsResult: Bool, veto: Veto?, handler: @escaping Handler
-        ) -> Int {
+        ) -> (id: Int, isRise: Bool) {
             if needsResult { isResultWanted = true }
             lastID += 1
             subscribers.append(Subscriber(id: lastID, priority: priority, handler: handler, veto: veto))
-            self.priority = max(self.priority, priority)
-            return lastID
+            guard priority > self.priority else { return (lastID, false) }
+            self.priority = priority
+            return (lastID, true)
         }
 
-        @inlinable mutating func updatePriority() {
-            priority = subscribers.reduce(.veryLow) { max($0, $1.priority) }
+        /// Returns whether the priority has changed.
+        @inlinable mutating func updatePriority() -> Bool {
+            let highest = subscribers.reduce(LoadPriority.veryLow) { max($0, $1.priority) }
+            return exchange(&priority, with: highest) != highest
         }
 
         /// Ends the job. The returned values must be released outside the lock.
@@ -129,13 +132,13 @@
     @inlinable package var isLive: Bool { state.withLock { $0.isLive } }
 
     /// The number of subscribers.
-    @inlinable package var subscriberCount: Int { state.withLock { $0.subscribers.count } }
+    @inlinable var subscriberCount: Int { state.withLock { $0.subscribers.count } }
 
     /// Whether a subscriber needs the result itself, and not only something made from it.
     @inlinable package var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
 
     /// The highest priority among the subscribers.
-    @inlinable package var priority: LoadPriority { state.withLock { $0.priority } }
+    @inlinable var priority: LoadPriority { state.withLock { $0.priority } }
 
     // MARK: For subscribers
 
@@ -150,7 +153,7 @@
     ) -> JobSubscription<Output, News>? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
-            let id = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
+            let id = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler).id
             return JobSubscription(job: self, id: id)
         }
     }
@@ -158,49 +161,62 @@
     /// Joins a job that runs, and tells the handler what has happened before.
     @inlinable func join(
         priority: LoadPriority, needsResult: Bool, veto: Veto?, handler: @escaping Handler
-    ) -> (JobSubscription<Output, News>, welcome: () -> Void)? {
+    ) -> (JobSubscription<Output, News>, Welcome)? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
-            let id = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
-            let (news, provisional) = (state.news, state.provisional)
+            let (id, isRise) = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             return (
                 JobSubscription(job: self, id: id),
-                { [self] in
-                    // The stored result comes before the bytes that arrive, as it did for the others.
-                    if let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
-                    if let news { handler(.news(news)) }
-                    passPriorityOn()
-                }
+                Welcome(news: state.news, provisional: state.provisional, isRise: isRise)
             )
         }
     }
 
+    /// What has happened before a subscriber joined, and whether it is more urgent than the others.
+    @usableFromInline struct Welcome {
+        @usableFromInline let news: News?
+        @usableFromInline let provisional: (output: Output, number: Int)?
+        @usableFromInline let isRise: Bool
+
+        @inlinable init(news: News?, provisional: (output: Output, number: Int)?, isRise: Bool) {
+            (self.news, self.provisional, self.isRise) = (news, provisional, isRise)
+        }
+    }
+
+    @inlinable func give(_ welcome: Welcome, to handler: Handler) {
+        // The stored result comes before the bytes that arrive, as it did for the others.
+        if let provisional = welcome.provisional {
+            handler(.provisional(provisional.output, number: provisional.number))
+        }
+        if let news = welcome.news { handler(.news(news)) }
+        if welcome.isRise { passPriorityOn() }
+    }
+
     @inlinable func leave(_ id: Int) {
-        let (isAbandoned, ended, last) = state.withLock { state -> (Bool, State?, Subscriber?) in
+        let (isFall, ended, last) = state.withLock { state -> (Bool, State?, Subscriber?) in
             guard let index = state.index(of: id) else { return (false, nil, nil) }
             // Released outside the lock: what a handler captures may run code when it is released.
             let last = state.subscribers.remove(at: index)
-            if last.priority == state.priority { state.updatePriority() }
-            guard state.isLive, state.subscribers.isEmpty else { return (false, nil, last) }
-            return (true, state.end(), last)
+            if state.isLive, state.subscribers.isEmpty { return (false, state.end(), last) }
+            return (last.priority == state.priority && state.updatePriority(), nil, last)
         }
-        if isAbandoned {
+        if let ended {
             onEnd?(self)
-            ended?.step?.cancel()
-            ended?.sideStep?.cancel()
-        } else {
+            ended.step?.cancel()
+            ended.sideStep?.cancel()
+        } else if isFall {
             passPriorityOn()
         }
         withExtendedLifetime(last) {}
     }
 
     @inlinable func setPriority(_ priority: LoadPriority, of id: Int) {
-        state.withLock { state in
-            guard let index = state.index(of: id) else { return }
+        let isChange = state.withLock { state in
+            guard let index = state.index(of: id) else { return false }
             state.subscribers[index].priority = priority
-            state.updatePriority()
+            return state.updatePriority()
         }
-        passPriorityOn()
+        if isChange { passPriorityOn() }
     }
 
     // MARK: For the work itself
@@ -345,7 +361,7 @@
     @inlinable package var count: Int { jobs.withLock { $0.count } }
 
     /// The number of subscribers of all jobs.
-    @inlinable package var subscriberCount: Int { jobs.withLock { $0.values.reduce(0) { $0 + $1.subscriberCount } } }
+    @inlinable var subscriberCount: Int { jobs.withLock { $0.values.reduce(0) { $0 + $1.subscriberCount } } }
 
     /// Joins the job for `key`, or starts one. Returns `nil` if it ended within the call.
     ///
@@ -356,22 +372,24 @@
         _ key: Key, priority: LoadPriority, needsResult: Bool = true, veto: Work.Veto? = nil,
         handler: @escaping Work.Handler, start: (Work) -> Void
     ) -> JobSubscription<Output, News>? {
-        typealias Joined = (subscription: JobSubscription<Output, News>?, welcome: (() -> Void)?, new: Work?)
+        typealias Joined = (subscription: JobSubscription<Output, News>, welcome: Work.Welcome?)
         let joined = jobs.withLock { jobs -> Joined in
-            if let (subscription, welcome) = jobs[key]?.join(
+            if let joined = jobs[key]?.join(
                 priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             {
-                return (subscription, welcome, nil)
+                return joined
             }
             // Until its end, the job and the table hold each other.
             let job = Work(priority: priority, needsResult: needsResult, veto: veto, handler: handler) { [self] job in
                 remove(job, for: key)
             }
             jobs[key] = job
-            return (job.firstSubscription, nil, job)
+            return (job.firstSubscription, nil)
         }
-        joined.welcome?()
-        if let job = joined.new {
+        let job = joined.subscription.job
+        if let welcome = joined.welcome {
+            job.give(welcome, to: handler)
+        } else {
             start(job)
             // Leaving it would be the call of a generic method, which takes longer than most of a load.
             guard job.isLive else { return nil }

@@ -20,7 +20,7 @@ public enum LoadPriority: Sendable, Comparable, CaseIterable {
     case veryHigh
 
     /// From 0, the least urgent.
-    @inlinable package var level: Int {
+    @inlinable var level: Int {
         switch self {
         case .veryLow: 0
         case .low: 1
@@ -59,14 +59,17 @@ extension LoaderTask {
     /// Does nothing.
     public func setPriority(_ priority: LoadPriority) {}
     /// Stops the flow of bytes, if the task can.
-    package func pause() { (self as? any PausableTask)?.pause() }
+    func pause() { (self as? any PausableTask)?.pause() }
     /// Restarts the flow of bytes.
-    package func resume() { (self as? any PausableTask)?.resume() }
+    func resume() { (self as? any PausableTask)?.resume() }
 
-    /// Sets the priority until it is the wanted one, which may change on another thread meanwhile.
+    /// Sets the priority until it is the wanted one, which may change on another thread meanwhile. For loaders that pass
+    /// the priority of their task on to others.
     ///
-    /// - Parameter known: the priority that the task started with.
-    @usableFromInline package func follow(unlessStill known: LoadPriority? = nil, _ wanted: () -> LoadPriority) {
+    /// - Parameters:
+    ///   - known: the priority that the task started with; `nil`, the default, if that is unknown.
+    ///   - wanted: returns the priority that the task should have. It is called again after each change.
+    public func follow(unlessStill known: LoadPriority? = nil, _ wanted: () -> LoadPriority) {
         var applied = known
         while case let priority = wanted(), priority != applied {
             setPriority(priority)
@@ -95,7 +98,7 @@ package final class DeferredTask: PausableTask {
 
     package init() {}
 
-    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// - Parameter priority: the priority that the task started with.
     package func attach(_ task: any LoaderTask, priority: LoadPriority? = nil) {
@@ -123,7 +126,7 @@ package final class DeferredTask: PausableTask {
     package func pause() { setPaused(true) }
     package func resume() { setPaused(false) }
 
-    package func setPaused(_ isPaused: Bool) {
+    func setPaused(_ isPaused: Bool) {
         state.withLock { $0.isPaused = isPaused }
         update()
     }

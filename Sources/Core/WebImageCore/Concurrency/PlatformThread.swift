@@ -40,14 +40,14 @@ package enum PlatformThread {
     }
 
     /// Adds to the calling thread's nice value. Linux keeps it per thread, unlike POSIX.
-    package static func lowerPriority(by niceness: Int32) {
+    static func lowerPriority(by niceness: Int32) {
         // 0 means the caller itself.
         let target = __priority_which_t(PRIO_PROCESS.rawValue)
         setpriority(target, 0, getpriority(target, 0) + niceness)
     }
 
     /// The kernel's number of the calling thread, for tests.
-    package static var currentID: Int32 { cwi_thread_id() }
+    static var currentID: Int32 { cwi_thread_id() }
 
     /// Whether the calling thread is the first of the process.
     package static var isMain: Bool { cwi_is_first_thread() }

@@ -120,7 +120,7 @@
     ///
     /// - Parameter position: see ``insert(_:priority:position:)``.
     @inlinable @discardableResult
-    package mutating func setPriority(_ priority: LoadPriority, of ticket: Ticket, position: Int64? = nil) -> Bool {
+    mutating func setPriority(_ priority: LoadPriority, of ticket: Ticket, position: Int64? = nil) -> Bool {
         let index = Int(ticket.index)
         guard isWaiting(ticket), slots[index].priority != priority else { return false }
         unlink(ticket.index)
@@ -132,7 +132,7 @@
     }
 
     /// Whether the ticket's element is still in the queue.
-    @inlinable package func isWaiting(_ ticket: Ticket) -> Bool {
+    @inlinable func isWaiting(_ ticket: Ticket) -> Bool {
         ticket.index < slots.count && slots[Int(ticket.index)].number == ticket.number
     }
 
@@ -149,7 +149,7 @@
     }
 
     /// Removes and returns all elements, in the order in which they are due.
-    @inlinable package mutating func removeAll() -> [Element] {
+    @inlinable mutating func removeAll() -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(count)
         while let element = popFirst() { elements.append(element) }

@@ -1,9 +1,10 @@
 internal import Glibc
+public import SystemText
 
 // Each reason's text: `problem` ends a sentence, `advice` is one of its own.
 
 extension WebImageError.RequestFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .unsupportedScheme(let scheme): "no loader handles '\(scheme)' URLs."
         case .unsupportedMethod(let method, true): "\(method) cannot have a body."
@@ -13,7 +14,7 @@ extension WebImageError.RequestFailure {
         }
     }
 
-    var advice: String {
+    var advice: LocalizableText {
         switch self {
         case .unsupportedScheme: "Use https or http, or add a loader for this scheme."
         case .unsupportedMethod(_, true): "Remove the body, or use POST."
@@ -25,7 +26,7 @@ extension WebImageError.RequestFailure {
 }
 
 extension WebImageError.BlockReason {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .scheme(let scheme): "the address policy does not allow the scheme '\(scheme)'."
         case .host(let host): "the address policy does not allow \(host)."
@@ -37,7 +38,7 @@ extension WebImageError.BlockReason {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .host:
             "If you trust the server, add its network to allowedNetworks of the AddressPolicy, or use a manager without a policy."
@@ -49,7 +50,7 @@ extension WebImageError.BlockReason {
 }
 
 extension WebImageError.TimeoutReason {
-    func problem(after limit: Duration) -> String {
+    func problem(after limit: Duration) -> LocalizableText {
         switch self {
         case .connecting: "no connection within \(limit.inWords)."
         case .idle: "nothing arrived for \(limit.inWords)."
@@ -59,7 +60,7 @@ extension WebImageError.TimeoutReason {
         }
     }
 
-    var advice: String {
+    var advice: LocalizableText {
         switch self {
         case .connecting: "Try again, or raise connectTimeout."
         case .idle: "Try again, or raise idleTimeout."
@@ -71,7 +72,7 @@ extension WebImageError.TimeoutReason {
 }
 
 extension WebImageError.CertificateFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .expired: "the server's certificate has expired."
         case .notYetValid: "the server's certificate is not valid yet."
@@ -83,7 +84,7 @@ extension WebImageError.CertificateFailure {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .expired: "Tell the server's owner, and check this machine's clock."
         case .notYetValid: "Check this machine's clock."
@@ -96,7 +97,7 @@ extension WebImageError.CertificateFailure {
 }
 
 extension WebImageError.ResponseFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .truncated(let expected?, let received): "the connection ended after \(received) of \(expected) bytes."
         case .truncated(nil, let received): "the connection ended early, after \(received) bytes."
@@ -113,7 +114,7 @@ extension WebImageError.ResponseFailure {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .truncated: "Try again."
         case .emptyBody, .refused: nil
@@ -129,16 +130,16 @@ extension WebImageError.ResponseFailure {
 }
 
 extension WebImageError.ResourceFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .memory(let byteCount): "\(byteCount) bytes of memory could not be allocated for the image."
         case .thread: "the system has no thread available."
         case .temporaryFile(let directory, let errno):
-            "data that does not fit into memory could not be stored in \(directory) (\(WebImageError.systemMessage(errno)))."
+            "data that does not fit into memory could not be stored in \(directory) (\(systemError: errno))."
         }
     }
 
-    var advice: String {
+    var advice: LocalizableText {
         switch self {
         case .memory: "Load a thumbnail, or free memory."
         case .thread: "Try again, or raise the thread limit."
@@ -148,17 +149,19 @@ extension WebImageError.ResourceFailure {
 }
 
 extension WebImageError.DecodingFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .truncated: "it ends too early"
         case .corrupt(let detail): "it is damaged (\(detail))"
         case .unsupported(let feature): "it uses \(feature), which is not supported"
-        case .page(let page, let count): "it has \(count == 1 ? "one image" : "\(count) images"), not a page \(page)"
+        case .page(let page, let count):
+            .counted(
+                "it has \(count) image, not a page \(page)", "it has \(count) images, not a page \(page)", count)
         case .noDecoder: "no decoder for this format is registered"
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .truncated: "Load it again."
         case .page(_, let count): "Pages are numbered from 0 to \(max(count, 1) - 1)."
@@ -174,7 +177,7 @@ extension WebImageError.LimitFailure {
         return max(size.width, size.height) > PixelSize.maximumDimension
     }
 
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .pixels(let size, _) where isSideTooLong:
             "the image declares \(size) pixels; a side has at most \(PixelSize.maximumDimension)."
@@ -194,7 +197,7 @@ extension WebImageError.LimitFailure {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .pixels where isSideTooLong: nil
         case .side: nil
@@ -207,7 +210,7 @@ extension WebImageError.LimitFailure {
 }
 
 extension WebImageError.EncodingFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .noEncoder: "no registered encoder supports the format"
         case .tooLarge(let size, let limit): "\(size) pixels exceed the format's limit of \(limit) for a side"
@@ -222,7 +225,7 @@ extension WebImageError.EncodingFailure {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .metadataTooLong: "Write it without, or choose PNG, WebP or AVIF."
         case .noAnimation: "Write a single frame, or choose GIF, PNG, WebP, AVIF or JPEG XL."
@@ -233,7 +236,8 @@ extension WebImageError.EncodingFailure {
 }
 
 extension WebImageError.IsolationFailure {
-    package var problem: String {
+    /// What went wrong, as the end of a sentence.
+    public var problem: LocalizableText {
         switch self {
         case .crashed(let signal): "its process was ended by \(Self.name(ofSignal: signal))"
         case .ended: "its process ended in the middle of the image"
@@ -241,11 +245,11 @@ extension WebImageError.IsolationFailure {
         case .invalidReply(let detail): "its process returned an invalid result (\(detail))"
         case .unavailable(let detail): "no process can handle it: \(detail)"
         case .startTimedOut(let limit): "its process was not ready within \(limit.inWords)"
-        case .missingLayers(let layers): "its sandbox has no \(layers.sorted().joined(separator: ", no "))"
+        case .missingLayers(let layers): "its sandbox lacks \(layers.sorted().joined(separator: ", "))"
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .crashed, .ended, .invalidReply: "The file may be damaged or hostile. Nothing of it was kept."
         case .timedOut: nil
@@ -259,7 +263,7 @@ extension WebImageError.IsolationFailure {
         }
     }
 
-    private static func name(ofSignal signal: Int32) -> String {
+    private static func name(ofSignal signal: Int32) -> LocalizableText {
         switch signal {
         case SIGSEGV: "SIGSEGV, a memory error"
         case SIGABRT: "SIGABRT, the codec aborted"
@@ -274,7 +278,7 @@ extension WebImageError.IsolationFailure {
 }
 
 extension WebImageError.FrameFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .none: "there are no frames"
         case .durationCount(let count, let frameCount): "there are \(count) durations for \(frameCount) frames"
@@ -289,7 +293,7 @@ extension WebImageError.FrameFailure {
     /// Users count from 1.
     private static func number(_ frame: Int) -> Int { frame == .max ? frame : frame + 1 }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .none: "Add at least one."
         case .durationCount: "Give one for each frame, or one for all."
@@ -301,7 +305,7 @@ extension WebImageError.FrameFailure {
 }
 
 extension WebImageError.ProcessingFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
         case .invalidParameter(let name, let value): "'\(name)' cannot be \(value)"
         case .emptyResult: "no pixels would be left"
@@ -310,11 +314,11 @@ extension WebImageError.ProcessingFailure {
         case .resultTooLarge(let size, let limit, _): "the result would have \(size) pixels; \(limit) are allowed"
         case .noFont(nil): "no font is installed"
         case .noFont(let emoji?): "no installed font has \(emoji) in color"
-        case .failed(let detail): detail
+        case .failed(let detail): LocalizableText(verbatim: detail)
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .emptyResult: "Choose an area inside the image."
         case .resultTooLarge: "Make the image smaller first."
@@ -326,9 +330,9 @@ extension WebImageError.ProcessingFailure {
 }
 
 extension WebImageError.DiskCacheFailure {
-    var problem: String {
+    var problem: LocalizableText {
         switch self {
-        case .system(let errno): "cannot be used (\(WebImageError.systemMessage(errno))); images load without it"
+        case .system(let errno): "cannot be used (\(systemError: errno)); images load without it"
         case .corruptIndex(let path): "had a damaged index, which was moved to \(path); the cache starts empty"
         case .index(let code, let message): "cannot be used (SQLite \(code): \(message)); images load without it"
         case .corruptValue(let path): "had damaged bytes in \(path); their entry was removed"
@@ -345,7 +349,7 @@ extension WebImageError.DiskCacheFailure {
         }
     }
 
-    var advice: String? {
+    var advice: LocalizableText? {
         switch self {
         case .foreignDirectory:
             "Give the directory to the user of this process, or choose another one."

@@ -344,7 +344,7 @@ extension WebImageError {
     }
 
     /// The error with the URL of its image, where it has no URL yet. Decoders and processors do not know the URL.
-    package func concerning(_ url: URL) -> WebImageError {
+    public func concerning(_ url: URL) -> WebImageError {
         switch self {
         case .outOfResources(let reason, nil): .outOfResources(reason: reason, url: url)
         case .unrecognizedFormat(let type, let bytes, nil):

@@ -19,17 +19,22 @@ package final class MappedFile: Sendable {
     }
 
     deinit {
-        Self.files.withLock { $0[start] = nil }
-        if let address = UnsafeMutableRawPointer(bitPattern: start) { cwi_unmap_file(address, byteCount) }
+        if let address = UnsafeMutableRawPointer(bitPattern: start) {
+            Self.removeMapping(at: address)
+            cwi_unmap_file(address, byteCount)
+        }
         close(descriptor)
     }
 
-    private struct Entry: Sendable {
+    /// Memory that maps a file. Memory that other processes have too counts as a file.
+    private struct Mapping: Sendable {
+        let byteCount: Int
+        /// `nil` for such memory.
         weak var file: MappedFile?
     }
 
-    /// By the address of their bytes.
-    private static let files = Lock<[UInt: Entry]>([:])
+    /// By the first address.
+    private static let mappings = Lock<[UInt: Mapping]>([:])
 
     /// Maps the first bytes of an open file, whose descriptor is copied; `nil` if the system has no address space for it, or too many files
     /// are mapped.
@@ -41,7 +46,7 @@ package final class MappedFile: Sendable {
             return nil
         }
         let file = MappedFile(copy, start: UInt(bitPattern: address), byteCount: byteCount)
-        files.withLock { $0[file.start] = Entry(file: file) }
+        addMapping(at: address, byteCount: byteCount, of: file)
         return Data(
             bytesNoCopy: address, count: byteCount,
             deallocator: .custom { _, _ in withExtendedLifetime(file) {} })
@@ -50,8 +55,41 @@ package final class MappedFile: Sendable {
     /// Returns the file that has all these bytes, and no others; `nil` if they are elsewhere.
     package static func file(of data: Data) -> MappedFile? {
         data.withUnsafeBytes { bytes in
-            guard let file = files.withLock({ $0[UInt(bitPattern: bytes.baseAddress)]?.file }) else { return nil }
+            guard let file = mappings.withLock({ $0[UInt(bitPattern: bytes.baseAddress)]?.file }) else { return nil }
             return file.byteCount == bytes.count ? file : nil
         }
     }
+
+    // MARK: Giving back pages
+
+    /// Lets ``release(_:)`` give back pages of a mapping, until ``removeMapping(at:)``.
+    package static func addMapping(at start: UnsafeRawPointer, byteCount: Int, of file: MappedFile? = nil) {
+        mappings.withLock { $0[UInt(bitPattern: start)] = Mapping(byteCount: byteCount, file: file) }
+    }
+
+    package static func removeMapping(at start: UnsafeRawPointer) {
+        mappings.withLock { $0[UInt(bitPattern: start)] = nil }
+    }
+
+    /// Gives back the memory of bytes of a file, which must stay mapped meanwhile. What is needed again is read again.
+    /// Other bytes stay where they are.
+    ///
+    /// - Returns: whether they are bytes of a file, and contain a page.
+    @discardableResult package static func release(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let first = UInt(bitPattern: bytes.baseAddress)
+        let end = first + UInt(bytes.count)
+        let isMapped = mappings.withLock { mappings in
+            mappings.contains { $0.key <= first && end <= $0.key + UInt($0.value.byteCount) }
+        }
+        // Only pages that are wholly inside.
+        let (start, stop) = (
+            (first + pageByteCount - 1) / pageByteCount * pageByteCount, end / pageByteCount * pageByteCount
+        )
+        guard isMapped, start < stop, let address = UnsafeMutableRawPointer(bitPattern: start) else {
+            return false
+        }
+        return madvise(address, Int(stop - start), MADV_DONTNEED) == 0
+    }
+
+    private static let pageByteCount = UInt(sysconf(Int32(_SC_PAGESIZE)))
 }

@@ -103,6 +103,9 @@ package enum Directory {
 
 /// A temporary file without a name. It is deleted with this object, also when the process is killed.
 package final class UnnamedFile: Sendable {
+    /// Returns a file of that length where this process can create none, as a decoder process; `nil` if there is no disk.
+    package static let source = Lock<(@Sendable (_ byteCount: Int) throws(WebImageError) -> UnnamedFile?)?>(nil)
+
     /// The descriptor, open for reading and writing while this object exists.
     package let descriptor: Int32
     /// The directory of the file.
@@ -111,7 +114,7 @@ package final class UnnamedFile: Sendable {
     /// Creates an empty file.
     ///
     /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``.
-    package init(in directory: String = UnnamedFile.defaultDirectory) throws(WebImageError) {
+    init(in directory: String = UnnamedFile.defaultDirectory) throws(WebImageError) {
         let descriptor = cwi_open_unnamed_file(directory)
         guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: errno)) }
         self.descriptor = descriptor
@@ -166,7 +169,7 @@ package final class UnnamedFile: Sendable {
     package func clear() { ftruncate(descriptor, 0) }
 
     /// Whether the file system keeps its files in memory, so that writing there saves none.
-    package var isInMemory: Bool { cwi_is_in_memory(descriptor) == 1 }
+    var isInMemory: Bool { cwi_is_in_memory(descriptor) == 1 }
 
     /// `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
     package static var defaultDirectory: String {
@@ -187,7 +190,7 @@ package enum TextFile {
     }
 
     /// Returns the numbers of a file whose lines contain a name and a number, with or without a colon between them.
-    package static func numbers(_ path: String) -> [String: Int] {
+    static func numbers(_ path: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in contents(path)?.split(separator: "\n") ?? [] {
             let fields = line.split(whereSeparator: { $0 == " " || $0 == ":" })

@@ -27,7 +27,10 @@ public enum ImageContentMode: Sendable, CaseIterable {
     case bottomRight
 
     /// Returns the rectangle of an image of `size` placed in `rect`, in the same units. It may extend beyond `rect`.
-    public func rect(of size: PointSize, in rect: PointRect) -> PointRect {
+    ///
+    /// - Parameter focus: the point of the image that ``scaleAspectFill`` moves towards the center of `rect`; by default, the
+    ///   image is centered. Other modes ignore it.
+    public func rect(of size: PointSize, in rect: PointRect, focus: FocalPoint = .center) -> PointRect {
         let factor: (x: Double, y: Double)
         switch self {
         case .scaleToFill:
@@ -42,6 +45,12 @@ public enum ImageContentMode: Sendable, CaseIterable {
             factor = (1, 1)
         }
         let (width, height) = (size.width * factor.x, size.height * factor.y)
+        if self == .scaleAspectFill, focus != .center {
+            return PointRect(
+                x: rect.x - FocalPoint.start(of: focus.left, part: rect.width, in: width),
+                y: rect.y - FocalPoint.start(of: focus.top, part: rect.height, in: height), width: width, height: height
+            )
+        }
         let (anchorX, anchorY) = anchor
         return PointRect(
             x: rect.x + (rect.width - width) * anchorX, y: rect.y + (rect.height - height) * anchorY, width: width,

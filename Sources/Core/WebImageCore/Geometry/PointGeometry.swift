@@ -64,7 +64,7 @@ package struct PointInsets: Sendable, Hashable {
     }
 
     /// Creates insets with the same distance from all edges.
-    package init(_ all: Double) { self.init(top: all, left: all, bottom: all, right: all) }
+    init(_ all: Double) { self.init(top: all, left: all, bottom: all, right: all) }
 }
 
 /// An angle of rotation.
@@ -77,7 +77,7 @@ package struct Angle: Sendable, Hashable {
     package static func degrees(_ degrees: Double) -> Angle { Angle(degrees: degrees) }
 
     /// Creates an angle in radians; a full turn is 2π.
-    package static func radians(_ radians: Double) -> Angle { Angle(degrees: radians / .pi * 180) }
+    static func radians(_ radians: Double) -> Angle { Angle(degrees: radians / .pi * 180) }
 
     package var radians: Double { degrees / 180 * .pi }
 

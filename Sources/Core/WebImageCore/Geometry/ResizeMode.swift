@@ -10,15 +10,6 @@ public enum ResizeMode: Codable, Sendable, CaseIterable {
 }
 
 extension ResizeMode {
-    /// The name in cache keys.
-    package var name: String {
-        switch self {
-        case .aspectFit: "aspectFit"
-        case .aspectFill: "aspectFill"
-        case .stretch: "stretch"
-        }
-    }
-
     /// Returns the size of an image of `size` fitted to `box`, at least one pixel in each direction.
     ///
     /// A box side of 0 or less means no limit: the other side alone determines the size. A result too large for an

@@ -6,13 +6,16 @@ internal import Glibc
 /// not.
 package struct KeyText: Sendable, Hashable {
     package let text: String
+    /// Computed once: a load looks its key up in several tables. Texts with the same bytes have the same hash; others may have it, too.
+    package let hashValue: Int
 
-    package init(_ text: String) { self.text = text }
+    package init(_ text: String) { (self.text, hashValue) = (text, text.hashValue) }
 
-    package static func == (first: KeyText, second: KeyText) -> Bool { first.text.hasSameBytes(as: second.text) }
+    package static func == (first: KeyText, second: KeyText) -> Bool {
+        first.hashValue == second.hashValue && first.text.hasSameBytes(as: second.text)
+    }
 
-    /// Texts with the same bytes have the same hash; others may have it, too.
-    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(hashValue) }
 }
 
 extension String {

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Synchronization
 
 /// A decoded image: its pixels and what is known about their origin.
 ///
@@ -13,9 +14,8 @@ public import FoundationEssentials
 public struct Image: Sendable {
     // One reference to all properties. Caches copy images for each hit, and an image that was not used for a while is
     // not in the processor's cache: each further reference would wait for memory once more.
-    /// The object that copies of the image share until one of them is changed. Weak references to it find the image
-    /// while there are copies.
-    package private(set) var storage: Storage
+    /// The object that copies of the image share until one of them is changed.
+    private(set) var storage: Storage
 
     /// The pixels: RGBA, premultiplied, sRGB.
     public var pixels: PixelBuffer {
@@ -43,7 +43,7 @@ public struct Image: Sendable {
         set { keptBytes = newValue.map(KeptBytes.init) }
     }
     /// The bytes are in an object so that weak references to them are possible.
-    package var keptBytes: KeptBytes? {
+    var keptBytes: KeptBytes? {
         get { storage.properties.keptBytes }
         set { change { $0.keptBytes = newValue } }
     }
@@ -78,10 +78,11 @@ public struct Image: Sendable {
         get { storage.properties.provenance }
         set { change { $0.provenance = newValue } }
     }
-    /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
-    package var isSuperseded: Bool { storage.properties.provenance?.isSuperseded ?? false }
-    /// Whether the image may be valid for only some requests to its source.
-    package var mayDependOnRequest: Bool { storage.properties.provenance?.mayDependOnRequest ?? false }
+    /// Whether newer bytes have come from the same source since the image was loaded. Caches must then no longer serve it.
+    public var isSuperseded: Bool { storage.properties.marks?.isSuperseded ?? false }
+    /// Whether the image may be valid for only some requests to its source, because the server's response depends on header
+    /// fields of the request.
+    public var mayDependOnRequest: Bool { storage.properties.marks?.mayDependOnRequest ?? false }
 
     /// Creates an image of `pixels`.
     public init(
@@ -111,13 +112,13 @@ public struct Image: Sendable {
     }
 
     /// The image whose copies share `storage`.
-    package init(storage: Storage) { self.storage = storage }
+    init(storage: Storage) { self.storage = storage }
 
     /// Whether there are copies of this value.
-    package mutating func isShared() -> Bool { !isKnownUniquelyReferenced(&storage) }
+    mutating func isShared() -> Bool { !isKnownUniquelyReferenced(&storage) }
 
     /// Whether the pixels, of a value without copies, have other references.
-    package mutating func hasSharedPixels() -> Bool { !isKnownUniquelyReferenced(&storage.properties.pixels) }
+    mutating func hasSharedPixels() -> Bool { !isKnownUniquelyReferenced(&storage.properties.pixels) }
 }
 
 extension Image {
@@ -132,11 +133,13 @@ extension Image {
         var keptBytes: KeptBytes?
         var animation: (any AnimationSource)?
         var extendedData: Data?
-        var provenance: (any ImageProvenance)?
+        var provenance: (any ImageProvenance)? { didSet { marks = provenance?.marks } }
+        /// Those of the provenance.
+        var marks: ProvenanceMarks?
     }
 
     /// The properties that copies of an image share.
-    package final class Storage: @unchecked Sendable {
+    final class Storage: @unchecked Sendable {
         // `@unchecked`, and without checks of exclusive access: `Image.change` writes only while one value, which its
         // caller may change, has the only reference.
         @exclusivity(unchecked) fileprivate var properties: Properties
@@ -151,17 +154,36 @@ extension Image {
 }
 
 /// The bytes of ``Image/data``, which all copies of an image share.
-package final class KeptBytes: Sendable {
-    package let data: Data
-    package init(_ data: Data) { self.data = data }
+final class KeptBytes: Sendable {
+    let data: Data
+    init(_ data: Data) { self.data = data }
 }
 
 /// The origin of an image's bytes. All images made from the same bytes share one provenance, whatever their size, so
 /// that new knowledge about the bytes applies to all of them.
 package protocol ImageProvenance: AnyObject, Sendable {
+    var marks: ProvenanceMarks { get }
+}
+
+/// What each look-up in memory needs to know of a provenance.
+///
+/// An object of its own: tables refer to provenances weakly, and counting the references to such an object takes several times as long.
+package final class ProvenanceMarks: Sendable {
+    private let superseded = Atomic(false)
+    private let dependent: Atomic<Bool>
+
+    package init(mayDependOnRequest: Bool = false) { dependent = Atomic(mayDependOnRequest) }
+
     /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
-    var isSuperseded: Bool { get }
+    package var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
+
     /// Whether the image may be valid for only some requests to its source. Usually it is valid for all of them, and
     /// header fields need not be compared.
-    var mayDependOnRequest: Bool { get }
+    package var mayDependOnRequest: Bool {
+        get { dependent.load(ordering: .relaxed) }
+        set { dependent.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Marks the images as out of date.
+    package func supersede() { superseded.store(true, ordering: .relaxed) }
 }

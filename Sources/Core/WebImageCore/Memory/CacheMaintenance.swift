@@ -54,11 +54,11 @@ package final class CacheMaintenance: Sendable {
     private let now: @Sendable () -> Int64
     private let sensors: any PressureSensing
     /// How long the thread stays when there is nothing to wait for, in nanoseconds.
-    package let lingering: Int64
+    let lingering: Int64
     private let startThread: WorkQueue.ThreadStart
 
     /// - Parameter now: the time in nanoseconds, for the deadlines of ``schedule(_:at:)``.
-    package init(
+    init(
         now: @escaping @Sendable () -> Int64 = { BootTime.now.nanoseconds },
         sensors: any PressureSensing = SystemPressureSensors(),
         lingering: Int64 = 1_000_000_000,
@@ -70,7 +70,7 @@ package final class CacheMaintenance: Sendable {
         self.startThread = startThread
     }
 
-    package func observePressure(
+    func observePressure(
         _ receive: @escaping @Sendable (MemoryPressureLevel) -> Void
     ) -> MemoryPressureObservation {
         let number = change { $0.observers.add(receive) }
@@ -94,7 +94,7 @@ package final class CacheMaintenance: Sendable {
     package func forget(_ cache: ObjectIdentifier) { change { $0.clients[cache] = nil } }
 
     /// Whether the thread exists.
-    package var isRunning: Bool { state.withLock { $0.isRunning } }
+    var isRunning: Bool { state.withLock { $0.isRunning } }
 
     private enum Reaction { case none, wake, start }
 
@@ -124,7 +124,7 @@ package final class CacheMaintenance: Sendable {
     }
 
     /// Waits once and does the work that is due; returns `false` if the thread should end.
-    package func turn() -> Bool {
+    func turn() -> Bool {
         let wait: Wait? = state.withLock { state in
             if let needed = state.neededWait {
                 state.isLingering = false

@@ -1,5 +1,5 @@
 /// The severity of a memory shortage.
-package enum MemoryPressureLevel: Sendable, Comparable {
+public enum MemoryPressureLevel: Sendable, Comparable {
     /// Memory is getting low: data that can easily be recreated should be released.
     case warning
     /// Memory is nearly exhausted: everything that is not essential must be released.
@@ -28,18 +28,18 @@ public final class MemoryPressureSource: Sendable {
     /// is a warning, less than 5 % is critical.
     ///
     /// All caches of a process share one thread for this, which exists only while one of them has entries.
-    package static let system = MemoryPressureSource(maintenance: .shared)
+    public static let system = MemoryPressureSource(maintenance: .shared)
 
     private let observers = Lock(PressureObservers())
     private let maintenance: CacheMaintenance?
 
     /// Creates a source that only the program reports to.
-    package init() { maintenance = nil }
+    init() { maintenance = nil }
 
-    package init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
+    init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
 
     /// The number of observers, for tests: the caches that are not empty. The kernel's are not counted.
-    package var observerCount: Int { observers.withLock { $0.receivers.count } }
+    var observerCount: Int { observers.withLock { $0.receivers.count } }
 
     /// Reports that memory is low; caches have responded when this returns.
     ///
@@ -48,14 +48,14 @@ public final class MemoryPressureSource: Sendable {
     public static func report(isCritical: Bool) { system.report(isCritical ? .critical : .warning) }
 
     /// Notifies all observers before it returns.
-    package func report(_ level: MemoryPressureLevel) {
+    func report(_ level: MemoryPressureLevel) {
         if let maintenance { return maintenance.report(level) }
         let receivers = observers.withLock { $0.receivers }
         for receive in receivers.values { receive(level) }
     }
 
     /// Calls `receive` whenever memory gets low, on any thread, until the observation is cancelled or released.
-    package func observe(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {
+    public func observe(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {
         if let maintenance { return maintenance.observePressure(receive) }
         let number = observers.withLock { $0.add(receive) }
         return MemoryPressureObservation { [weak self] in
@@ -65,7 +65,7 @@ public final class MemoryPressureSource: Sendable {
 }
 
 /// An observation of memory pressure. Ends when it is cancelled or released.
-package final class MemoryPressureObservation: Sendable {
+public final class MemoryPressureObservation: Sendable {
     private let onCancel: Lock<(@Sendable () -> Void)?>
 
     /// - Parameter onCancel: called once.
@@ -74,7 +74,8 @@ package final class MemoryPressureObservation: Sendable {
     deinit { cancel() }
 
     /// Ends the observation. A call in progress on another thread may still finish.
-    package func cancel() {
+    /// Ends the observation.
+    public func cancel() {
         let onCancel = onCancel.withLock { $0.take() }
         onCancel?()
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The events that wake ``CacheMaintenance``'s thread.
-package protocol PressureSensing: AnyObject, Sendable {
+protocol PressureSensing: AnyObject, Sendable {
     /// Waits until the time has passed, memory is low, or ``wake()`` is called. Called on the thread only.
     ///
     /// - Parameters:
@@ -16,7 +16,7 @@ package protocol PressureSensing: AnyObject, Sendable {
 }
 
 /// Waits with `poll` for the kernel's events.
-package final class SystemPressureSensors: PressureSensing {
+final class SystemPressureSensors: PressureSensing {
     private struct State {
         var alarm: Alarm?
         var watch: PressureWatch?
@@ -28,9 +28,9 @@ package final class SystemPressureSensors: PressureSensing {
     private let state = Lock(State())
 
     /// - Parameter fileSystemRoot: a prefix for `/proc` and `/sys`, for tests.
-    package init(fileSystemRoot: String = "") { self.fileSystemRoot = fileSystemRoot }
+    init(fileSystemRoot: String = "") { self.fileSystemRoot = fileSystemRoot }
 
-    package func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
+    func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
         let (alarm, watch, isWoken): (Alarm?, PressureWatch?, Bool) = state.withLock { state in
             if state.alarm == nil { state.alarm = Alarm() }
             if watchesPressure, state.watch == nil { state.watch = PressureWatch(fileSystemRoot: fileSystemRoot) }
@@ -50,13 +50,13 @@ package final class SystemPressureSensors: PressureSensing {
         return watch?.level(after: count > 0 ? Array(polled.dropFirst()) : [])
     }
 
-    package func wake() {
+    func wake() {
         state.withLock { state in
             if let alarm = state.alarm { alarm.ring() } else { state.isWoken = true }
         }
     }
 
-    package func close() { state.withLock { $0 = State() } }
+    func close() { state.withLock { $0 = State() } }
 
     /// A pair of connected descriptors: writing to one wakes the thread that polls the other.
     private final class Alarm: Sendable {

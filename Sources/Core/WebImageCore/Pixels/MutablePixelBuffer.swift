@@ -15,21 +15,24 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// The distance between the beginnings of two rows, in bytes.
     public let bytesPerRow: Int
 
-    private let storage: PixelStorage
+    let storage: PixelStorage
 
     /// Allocates memory for `width` by `height` pixels of 4 bytes, without gaps between rows. The memory is **not**
     /// cleared: write every pixel.
     ///
+    /// - Parameters:
+    ///   - width: in pixels.
+    ///   - height: in pixels.
+    ///   - spareByteCount: bytes after the last row, for decoders that unpack into the memory to which they then write pixels; 0 by default.
+    ///     ``withUnsafeMutableMemory(_:)`` gives access to them.
     /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above 65,535,
     ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.
-    public init(width: Int, height: Int) throws(WebImageError) {
-        try self.init(width: width, height: height, pool: .shared)
+    public init(width: Int, height: Int, spareByteCount: Int = 0) throws(WebImageError) {
+        try self.init(width: width, height: height, spareByteCount: spareByteCount, pool: .shared)
     }
 
-    /// Allocates memory with `spareByteCount` bytes after the last row, for decoders that unpack into the memory to
-    /// which they then write pixels. ``withUnsafeMutableMemory(_:)`` gives access to them.
-    package init(
-        width: Int, height: Int, spareByteCount: Int = 0, pool: PixelBufferPool = .shared
+    init(
+        width: Int, height: Int, spareByteCount: Int = 0, pool: PixelBufferPool
     ) throws(WebImageError) {
         guard (1...PixelSize.maximumDimension).contains(width), (1...PixelSize.maximumDimension).contains(height) else {
             throw .limitExceeded(reason: .side(width: width, height: height))
@@ -60,7 +63,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     }
 
     /// Calls `body` with all rows and the spare bytes after them; the pointer is valid until `body` returns.
-    package mutating func withUnsafeMutableMemory<Result, Failure: Error>(
+    public mutating func withUnsafeMutableMemory<Result, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: storage.byteCount))
@@ -68,7 +71,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
 
     /// The address of the top row, valid until this value is frozen or destroyed. For C libraries that write rows as
     /// their input arrives.
-    package var baseAddress: UnsafeMutableRawPointer { storage.address }
+    public var baseAddress: UnsafeMutableRawPointer { storage.address }
 
     /// Sets every byte to 0: transparent black.
     public mutating func clear() {
@@ -91,7 +94,7 @@ extension MutablePixelBuffer {
     ///
     /// - Returns: `nil` if `buffer` is `nil`.
     /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
-    package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
+    public init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
         if let part = buffer, part.isPart {
             buffer = nil
             self = try part.copied()
@@ -104,6 +107,7 @@ extension MutablePixelBuffer {
         // released first: a strong reference made before that counts as another owner of its memory.
         buffer = nil
         if !isKnownUniquelyReferenced(&storage) { storage = try PixelStorage(copying: storage) }
+        storage.source?.reopen(storage.address)
         self.init(size: size, bytesPerRow: bytesPerRow, storage: storage)
     }
 }

@@ -36,19 +36,6 @@ public final class PixelBuffer: Sendable {
         offset = 0
     }
 
-    /// Creates a buffer in memory that exists, which `source` gets back with the last reference. A later change of the buffer
-    /// writes into the memory.
-    ///
-    /// - Precondition: the memory has `bytesPerRow * size.height` bytes and is aligned to 4.
-    package convenience init(
-        _ address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, isOpaque: Bool,
-        source: any PixelMemorySource
-    ) {
-        self.init(
-            width: size.width, height: size.height, bytesPerRow: bytesPerRow, isOpaque: isOpaque,
-            storage: PixelStorage(address, byteCount: bytesPerRow * size.height, source: source))
-    }
-
     /// Creates a buffer that shares a part of `whole`'s memory, and retains all of it. Nothing is copied, unlike by the processor
     /// `.crop(toPixels:)`:
     ///
@@ -72,7 +59,7 @@ public final class PixelBuffer: Sendable {
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// The distance from the first byte of the first row to the end of the last row, including gaps, in bytes.
-    package var rowsByteCount: Int { bytesPerRow * (height - 1) + width * 4 }
+    public var rowsByteCount: Int { bytesPerRow * (height - 1) + width * 4 }
 
     /// Calls `body` with all rows, from the first byte of the first to the last byte of the last. The pointer is valid
     /// until `body` returns. There are gaps between rows if ``bytesPerRow`` is more than 4 bytes per pixel.
@@ -84,10 +71,12 @@ public final class PixelBuffer: Sendable {
 
     /// The address of the top row, valid while this object exists. For C libraries that keep the object alive
     /// themselves.
-    package var baseAddress: UnsafeRawPointer { UnsafeRawPointer(storage.address + offset) }
+    public var baseAddress: UnsafeRawPointer { UnsafeRawPointer(storage.address + offset) }
 
     /// Returns the first of the `4 * width` bytes of a row, valid while this object exists.
-    package func row(_ y: Int) -> UnsafePointer<UInt8> {
+    ///
+    /// - Parameter y: counted from the top, from 0 to ``height`` - 1. It is not checked.
+    public func row(_ y: Int) -> UnsafePointer<UInt8> {
         (baseAddress + y * bytesPerRow).assumingMemoryBound(to: UInt8.self)
     }
 
@@ -97,6 +86,19 @@ public final class PixelBuffer: Sendable {
     public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
         return baseAddress.load(fromByteOffset: y * bytesPerRow + x * 4, as: SIMD4<UInt8>.self)
+    }
+}
+
+extension PixelMemorySource {
+    /// Returns a buffer in memory of this source, which gets it back with the last reference. A later change of the buffer writes into the memory.
+    ///
+    /// - Precondition: the memory has `bytesPerRow * size.height` bytes and is aligned to 4.
+    package func buffer(
+        at address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, isOpaque: Bool
+    ) -> PixelBuffer {
+        PixelBuffer(
+            width: size.width, height: size.height, bytesPerRow: bytesPerRow, isOpaque: isOpaque,
+            storage: PixelStorage(address, byteCount: bytesPerRow * size.height, source: self))
     }
 }
 

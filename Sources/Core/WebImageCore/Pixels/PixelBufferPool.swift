@@ -10,20 +10,20 @@ package final class PixelBufferPool: Sendable {
     package static let shared = PixelBufferPool()
 
     /// The maximum size of free blocks, in bytes.
-    package let capacity: Int
+    let capacity: Int
 
     private let free = Lock(FreeBlocks())
 
     /// - Parameter capacity: the maximum size of free blocks, in bytes. The default of 96 MiB is two 12-megapixel
     ///   photos, so that a decode and the following resize find their memory again.
-    package init(capacity: Int = 96 << 20) {
+    init(capacity: Int = 96 << 20) {
         self.capacity = capacity
     }
 
     deinit { removeAll() }
 
     /// The size of the free blocks, in bytes.
-    package var freeByteCount: Int { free.withLock { $0.byteCount } }
+    var freeByteCount: Int { free.withLock { $0.byteCount } }
 
     /// Returns all free blocks to the system, as on memory pressure.
     package func removeAll() {
@@ -36,6 +36,13 @@ package final class PixelBufferPool: Sendable {
 
     /// Where new blocks come from; `nil` for malloc. A process that decodes for another sets it while it works on an image.
     package func setSource(_ source: (any PixelMemorySource)?) { free.withLock { $0.source = source } }
+
+    /// Tells the owner of the memory of `pixels` that their first rows stay as they are, so that it can pass them on while
+    /// others are written.
+    package static func finishRows(_ count: Int, of pixels: borrowing MutablePixelBuffer) {
+        let (storage, size) = (pixels.storage, pixels.size)
+        storage.source?.finish(storage.address, size: size, bytesPerRow: pixels.bytesPerRow, rowCount: count)
+    }
 
     func take(byteCount: Int) throws(WebImageError) -> Block {
         let capacity = Self.roundedCapacity(for: byteCount)
@@ -168,6 +175,17 @@ package protocol PixelMemorySource: AnyObject, Sendable {
 
     /// Called once for each block, when nothing refers to it any more.
     func release(_ address: UnsafeMutableRawPointer, byteCount: Int)
+
+    /// Called for pixels in a block when more of their rows stay as they are, unless ``reopen(_:)`` or ``release(_:byteCount:)`` follows.
+    func finish(_ address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, rowCount: Int)
+
+    /// Called when finished rows of a block may change after all.
+    func reopen(_ address: UnsafeMutableRawPointer)
+}
+
+extension PixelMemorySource {
+    package func finish(_ address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, rowCount: Int) {}
+    package func reopen(_ address: UnsafeMutableRawPointer) {}
 }
 
 /// Owns a block of pixel memory and returns it to its pool when released.
@@ -201,6 +219,8 @@ final class PixelStorage: @unchecked Sendable {
     deinit { pool.recycle(block) }
 
     var address: UnsafeMutableRawPointer { block.address }
+    /// The owner of the memory; `nil` for malloc.
+    var source: (any PixelMemorySource)? { block.source }
 }
 
 /// Temporary memory for a decoder, taken from the pool of pixel memory and returned to it when released.

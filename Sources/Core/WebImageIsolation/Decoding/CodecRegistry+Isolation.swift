@@ -28,7 +28,7 @@ extension CodecRegistry {
                     return ICNSDecoder(jpeg2000: jpeg2000.applying(policy, in: isolation))
                 }
                 // Custom decoders are code of the program.
-                guard decoder is any ProbingDecoder, policy.isolates(decoder.format) else { return decoder }
+                guard decoder is any OwnDecoder, policy.isolates(decoder.format) else { return decoder }
                 return IsolatedDecoder(decoder.format, isolation: isolation, policy: policy)
             },
             encoder: { encoder in

@@ -67,7 +67,7 @@ private final class IsolatedFrameReader: AnimationFrameReader {
         let file = IsolatedWork.OpenFile(process: process) { [self] process, limit in
             let input = try input ?? work.memory(of: data)
             self.input = input
-            let request = DecoderRequest.openFrames(session: session, work.format, Sent(options))
+            let request = DecoderRequest.openFrames(session: session, work.format, SentDecodingOptions(options))
             try work.perform(ProcessRequest(request, input: .memory(input), limits: options.limits), in: process, limit)
         }
         let request = ProcessRequest(
@@ -77,7 +77,7 @@ private final class IsolatedFrameReader: AnimationFrameReader {
             guard case .image(let decoded) = response.reply, decoded.pixels.size == frameSize else {
                 throw InvalidMessage("no frame of the animation's size")
             }
-            return try work.pixels(decoded.pixels, response.process, isLast: false)
+            return try ArrivingRows(options.limits).finish(decoded, from: response.process, isLast: false)
         }
     }
 }

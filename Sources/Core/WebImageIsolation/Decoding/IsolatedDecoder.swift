@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 
 /// Decodes one format in another process.
-struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
+struct IsolatedDecoder: ExternalCodec, RegionDecoder, OwnDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
     private let work: IsolatedWork
     /// For everything but pixels.
     private var terms = IsolatedWork.Terms(.default)
@@ -84,12 +84,14 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try work.isolated { () throws in
-            let request = ProcessRequest(
-                .decode(format, Sent(options)), input: try work.input(data),
+            var request = ProcessRequest(
+                .decode(format, SentDecodingOptions(options)), input: try work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits))
+            let rows = ArrivingRows(options.limits)
+            request.arrivingRows = rows
             return try work.response(request, .init(options)) { response in
                 guard case .image(let decoded) = response.reply else { throw InvalidMessage("no image") }
-                var image = try work.image(decoded, response, options)
+                var image = try work.image(decoded, response, options, rows: rows)
                 if let description = decoded.animation {
                     guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
                         throw InvalidMessage("an animation of another size")
@@ -103,7 +105,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         try work.isolated { () throws -> (any AnimationSource)? in
-            let request = ProcessRequest(.animation(format, Sent(options)), input: try work.input(data))
+            let request = ProcessRequest(.animation(format, SentDecodingOptions(options)), input: try work.input(data))
             return try work.response(request, .init(options)) { response in
                 guard case .animation(let description) = response.reply else { throw InvalidMessage("no animation") }
                 return try description.map { try work.animation($0, data, response, options) }

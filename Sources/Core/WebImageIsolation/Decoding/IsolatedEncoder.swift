@@ -22,7 +22,7 @@ struct IsolatedEncoder: ExternalCodec, ImageEncoder {
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try work.isolated { () throws in
             let (layout, pixels) = try input(image.pixels)
-            let request = ProcessRequest(.encode(format, Sent(options), layout), input: .memory(pixels))
+            let request = ProcessRequest(.encode(format, SentEncodingOptions(options), layout), input: .memory(pixels))
             return try file(request, pixelByteCount: layout.byteCount, options)
         }
     }
@@ -76,7 +76,7 @@ struct IsolatedAnimationEncoder: ExternalCodec, AnimationEncoder {
             let size = try frames.pixels(at: 0).size
             var request = ProcessRequest(
                 .encodeAnimation(
-                    format, Sent(options), size: size, isOpaque: !animation.mayHaveAlpha,
+                    format, SentEncodingOptions(options), size: size, isOpaque: !animation.mayHaveAlpha,
                     loopCount: animation.loopCount, durations: animation.frames.map(\.duration)))
             request.supply = { (index) throws(WebImageError) in try stills.input(frames.requestedPixels(at: index)) }
             return try stills.file(request, pixelByteCount: size.pixelByteCount * animation.frames.count, options)

@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 
 /// Decodes an image while its bytes arrive, in another process. The bytes so far are kept, so that a new process can continue.
-final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
+final class IsolatedIncrementalDecoder: IncrementalImageDecoder {
     private let work: IsolatedWork
     private let options: DecodingOptions
     private let session = SessionNumber.next()
@@ -80,7 +80,7 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     /// The file with the bytes that a process should have.
     private func file(with known: Data) -> IsolatedWork.OpenFile {
         IsolatedWork.OpenFile(process: process) { [self] process, limit in
-            let request = DecoderRequest.openIncremental(session: session, work.format, Sent(options))
+            let request = DecoderRequest.openIncremental(session: session, work.format, SentDecodingOptions(options))
             try work.perform(ProcessRequest(request, limits: options.limits), in: process, limit)
             guard !known.isEmpty else { return }
             let append = ProcessRequest(

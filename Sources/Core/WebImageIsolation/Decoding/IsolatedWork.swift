@@ -125,6 +125,7 @@ struct IsolatedWork: Sendable {
     ) throws -> DecoderReply {
         var request = request
         request.limits = terms.limits
+        request.arrivingRows?.removeAll()
         request.spoolByteLimit = terms.limits.map(Self.spoolByteLimit) ?? 0
         request.supply = request.supply.map { lending(process, $0) }
         if let file, file.process !== process { try file.open(process, limit) }
@@ -220,9 +221,13 @@ struct IsolatedWork: Sendable {
 
 extension IsolatedWork {
     /// Returns an image as the decoder describes it, after checking that it is possible.
-    func image(_ decoded: DecodedImage, _ response: Response, _ options: DecodingOptions) throws -> Image {
+    ///
+    /// - Parameter rows: those that have arrived.
+    func image(
+        _ decoded: DecodedImage, _ response: Response, _ options: DecodingOptions, rows: ArrivingRows? = nil
+    ) throws -> Image {
         try response.check { () throws(WebImageError) in try options.limits.check(decoded.pixels.size) }
-        let pixels = try pixels(decoded.pixels, response.process, isLast: true)
+        let pixels = try (rows ?? ArrivingRows(options.limits)).finish(decoded, from: response.process, isLast: true)
         isolation.pool.count { $0.imageCount += 1 }
         return Image(
             pixels: pixels, scale: options.scale, format: format, frameCount: decoded.frameCount,
@@ -239,28 +244,6 @@ extension IsolatedWork {
             try options.limits.check(description.frameSize)
         }
         return IsolatedAnimation(description, data, work: self, options: options, identity: identity)
-    }
-
-    /// Copies pixels out of the memory of a process, which can change it at any time.
-    ///
-    /// - Parameter isLast: whether the process does not need them any more, as it may need a frame for the next.
-    func pixels(_ layout: PixelLayout, _ process: DecoderProcess, isLast: Bool) throws -> PixelBuffer {
-        let (size, byteCount) = (layout.size, layout.byteCount)
-        guard layout.offset <= process.outputByteCount - byteCount else {
-            throw InvalidMessage("the pixels are outside the memory")
-        }
-        var copy = try MutablePixelBuffer(width: size.width, height: size.height)
-        let rowByteCount = copy.bytesPerRow
-        let rowsTogether = layout.bytesPerRow == rowByteCount ? size.height : 1
-        try copy.withUnsafeMutableBytes { bytes in
-            for row in stride(from: 0, to: size.height, by: rowsTogether) {
-                let destination = bytes[row * rowByteCount..<(row + rowsTogether) * rowByteCount]
-                try process.read(
-                    at: layout.offset + row * layout.bytesPerRow,
-                    into: UnsafeMutableRawBufferPointer(rebasing: destination), isLast: isLast)
-            }
-        }
-        return copy.freeze(isOpaque: layout.isOpaque)
     }
 
     /// Copies the parts that a reply describes.

@@ -11,6 +11,8 @@ package enum DecoderReply: Codable {
     /// A file, EXIF and XMP, or a profile: where they are in the output.
     case parts([OutputPart])
     case image(DecodedImage)
+    /// So many of the first rows of the image are in the output, and stay as they are. The request is still in progress.
+    case rows(PixelLayout, count: Int)
     /// Of a file that is still arriving; `nil` if there is nothing new.
     case preview(DecodedImage?)
     /// `nil` for a still image.
@@ -28,33 +30,37 @@ package enum DecoderReply: Codable {
 
 /// A reply, and the number of the request that it answers; 0 for the first message.
 package struct NumberedReply: Codable {
-    package var number: Int
-    package var reply: DecoderReply
+    var number: Int
+    var reply: DecoderReply
 
     package init(number: Int, reply: DecoderReply) { (self.number, self.reply) = (number, reply) }
 }
 
 /// Where bytes are in the output.
 package struct OutputPart: Codable, Equatable {
-    package var offset: Int
+    var offset: Int
     /// `nil` for a part that there is not.
-    package var byteCount: Int?
+    var byteCount: Int?
 
     package init(offset: Int, byteCount: Int?) { (self.offset, self.byteCount) = (offset, byteCount) }
 }
 
 /// An image in the output.
 package struct DecodedImage: Codable {
-    package var pixels: PixelLayout
-    package var frameCount: Int
-    package var isPartial: Bool
-    package var isThumbnail: Bool
-    package var animation: AnimationDescription?
+    var pixels: PixelLayout
+    var frameCount: Int
+    var isPartial: Bool
+    var isThumbnail: Bool
+    var animation: AnimationDescription?
+    /// How many of the first rows are as they were when the decoder reported them.
+    var finishedRowCount: Int
 
     package init(
-        pixels: PixelLayout, frameCount: Int, isPartial: Bool, isThumbnail: Bool, animation: AnimationDescription?
+        pixels: PixelLayout, frameCount: Int, isPartial: Bool, isThumbnail: Bool, animation: AnimationDescription?,
+        finishedRowCount: Int = 0
     ) {
         self.pixels = pixels
+        self.finishedRowCount = finishedRowCount
         self.frameCount = frameCount
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
@@ -64,9 +70,9 @@ package struct DecodedImage: Codable {
 
 /// The properties of an animation, known before its frames are decoded.
 package struct AnimationDescription: Codable {
-    package var frameSize: PixelSize
-    package var loopCount: Int
-    package var isComplete: Bool
+    var frameSize: PixelSize
+    var loopCount: Int
+    var isComplete: Bool
     /// Most animations have many equal frames, one after the other.
     private var runs: [Run]
 
@@ -105,10 +111,10 @@ package struct AnimationDescription: Codable {
         }
     }
 
-    package var frameCount: Int { runs.reduce(0) { $0 + $1.count } }
+    var frameCount: Int { runs.reduce(0) { $0 + $1.count } }
 
     /// The frames of a description that was checked.
-    package var frames: [AnimationFrame] { runs.flatMap { repeatElement($0.frame, count: $0.count) } }
+    var frames: [AnimationFrame] { runs.flatMap { repeatElement($0.frame, count: $0.count) } }
 
     fileprivate func check() throws(InvalidMessage) {
         try frameSize.check(within: PixelSize.maximumDimension)
@@ -133,7 +139,7 @@ package struct AnimationDescription: Codable {
 
 extension DecoderReply {
     /// Reads the reply to a request, and checks all numbers in it, since a file may have taken the process over.
-    package init(_ message: Channel.Message, to number: Int) throws(InvalidMessage) {
+    init(_ message: Channel.Message, to number: Int) throws(InvalidMessage) {
         // A process has nothing to give.
         guard message.memory.isEmpty else { throw InvalidMessage("it comes with memory") }
         let numbered: NumberedReply = try MessageDecoder.value(of: message.bytes, from: .process)
@@ -163,9 +169,13 @@ extension DecoderReply {
             }
         case .image(let image), .preview(let image?):
             try image.pixels.check()
+            try image.finishedRowCount.check(in: 0...image.pixels.size.height, "finished rows")
             try image.frameCount.check(in: 1...Self.countLimit, "frames")
             try image.animation?.check()
         case .preview(nil): break
+        case .rows(let layout, let count):
+            try layout.check()
+            try count.check(in: 1...layout.size.height, "finished rows")
         case .animation(let animation): try animation?.check()
         case .arrived(let probe, let animation):
             try probe?.size.check(within: Self.declaredSide)

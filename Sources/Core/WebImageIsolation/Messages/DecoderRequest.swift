@@ -1,4 +1,3 @@
-package import WebImageCoding
 package import WebImageCore
 
 /// A program's request to a decoder process.
@@ -19,15 +18,15 @@ package enum DecoderRequest: Codable, Sendable {
     /// The gain map, in the output: a file, its metadata, and its colors.
     case gainMap(ImageFormat)
     /// The image, or the first frame of an animation, in the output.
-    case decode(ImageFormat, Sent<DecodingOptions>)
+    case decode(ImageFormat, SentDecodingOptions)
     /// The properties of an animation's frames.
-    case animation(ImageFormat, Sent<DecodingOptions>)
+    case animation(ImageFormat, SentDecodingOptions)
     /// Opens a file for reading its frames.
-    case openFrames(session: Int, ImageFormat, Sent<DecodingOptions>)
+    case openFrames(session: Int, ImageFormat, SentDecodingOptions)
     /// A frame, in the output.
     case frame(session: Int, index: Int)
     /// Opens a file that is still arriving.
-    case openIncremental(session: Int, ImageFormat, Sent<DecodingOptions>)
+    case openIncremental(session: Int, ImageFormat, SentDecodingOptions)
     /// The next bytes of the file.
     case append(session: Int)
     /// The image so far, in the output.
@@ -37,10 +36,10 @@ package enum DecoderRequest: Codable, Sendable {
     /// Closes a file.
     case close(session: Int)
     /// Encodes the pixels in the input; the file is in the output.
-    case encode(ImageFormat, Sent<EncodingOptions>, PixelLayout)
+    case encode(ImageFormat, SentEncodingOptions, PixelLayout)
     /// Encodes an animation. The decoder requests its frames with ``DecoderReply/needsFrame(_:)``.
     case encodeAnimation(
-        ImageFormat, Sent<EncodingOptions>, size: PixelSize, isOpaque: Bool, loopCount: Int, durations: [Duration])
+        ImageFormat, SentEncodingOptions, size: PixelSize, isOpaque: Bool, loopCount: Int, durations: [Duration])
     /// A frame that the decoder requested, in the input.
     case encodedFrame(PixelLayout)
     /// The file that the decoder requested, in the input. Without an input, all directories for temporary files are in
@@ -68,7 +67,7 @@ package struct NumberedRequest: Codable, Sendable {
     package var inputByteCount: Int
     package var content: DecoderRequest
 
-    package init(number: Int, threadCount: Int, inputByteCount: Int, content: DecoderRequest) {
+    init(number: Int, threadCount: Int, inputByteCount: Int, content: DecoderRequest) {
         self.number = number
         self.threadCount = threadCount
         self.inputByteCount = inputByteCount
@@ -89,6 +88,11 @@ package struct PixelLayout: Codable, Equatable, Sendable {
         self.size = size
         self.bytesPerRow = bytesPerRow
         self.isOpaque = isOpaque
+    }
+
+    /// Whether the pixels of two layouts are in the same place.
+    package func isSamePlace(as other: PixelLayout) -> Bool {
+        offset == other.offset && size == other.size && bytesPerRow == other.bytesPerRow
     }
 
     /// From the first byte of the first row to the end of the last, in bytes.

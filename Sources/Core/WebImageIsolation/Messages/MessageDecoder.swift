@@ -3,9 +3,9 @@ internal import WebImageCore
 
 /// A message that does not make sense.
 package struct InvalidMessage: Error, Equatable {
-    package let reason: String
+    let reason: String
 
-    package init(_ reason: String) { self.reason = reason }
+    init(_ reason: String) { self.reason = reason }
 }
 
 /// Reads what a ``MessageEncoder`` wrote. No length is believed: each is checked against the bytes that are there.

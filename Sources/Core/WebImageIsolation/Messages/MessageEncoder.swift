@@ -13,7 +13,7 @@ internal import WebImageCore
 ///
 /// Optionals are properties or associated values, not elements.
 package final class MessageEncoder {
-    package private(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
     /// Where the parts of the message are; `nil` unless it is set to an empty array before. Tests change them.
     var parts: [Part]?
 
@@ -24,7 +24,7 @@ package final class MessageEncoder {
         let range: Range<Int>
     }
 
-    package init() {}
+    init() {}
 
     /// Returns a message with one value.
     package static func bytes(of value: some Encodable) throws -> [UInt8] {

@@ -1,35 +1,10 @@
 package import WebImageCoding
 internal import WebImageCore
 
-/// Options without what belongs to one process, such as a cancellation.
-package struct Sent<Options: SentOptions>: Codable, Sendable {
-    package var options: Options
-
-    package init(_ options: Options) { self.options = options }
-
-    package init(from decoder: any Decoder) throws {
-        options = Options.unsent
-        var container = try decoder.unkeyedContainer()
-        for property in Options.sentProperties { try property.decode(&options, &container) }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.unkeyedContainer()
-        for property in Options.sentProperties { try property.encode(options, &container) }
-    }
-}
-
-package protocol SentOptions: Sendable {
-    /// Those whose properties a message replaces. No initializer: it would take the place of one with defaults.
-    static var unsent: Self { get }
-    /// The properties that a process needs.
-    static var sentProperties: [SentProperty<Self>] { get }
-}
-
-/// How a property is written and read.
-package struct SentProperty<Options> {
-    fileprivate let encode: (Options, inout any UnkeyedEncodingContainer) throws -> Void
-    fileprivate let decode: (inout Options, inout any UnkeyedDecodingContainer) throws -> Void
+/// How a property of options is written to a message, and read.
+private struct SentProperty<Options> {
+    let encode: (Options, inout any UnkeyedEncodingContainer) throws -> Void
+    let decode: (inout Options, inout any UnkeyedDecodingContainer) throws -> Void
 
     init<Value: Codable>(_ path: WritableKeyPath<Options, Value>) {
         encode = { try $1.encode($0[keyPath: path]) }
@@ -45,23 +20,58 @@ package struct SentProperty<Options> {
     private struct Present<Value: Codable>: Codable { var value: Value? }
 }
 
-extension DecodingOptions: SentOptions {
-    package static var unsent: Self { Self() }
+extension Array {
+    /// Returns options with the properties of a message.
+    fileprivate func read<Options>(into options: Options, from decoder: any Decoder) throws -> Options
+    where Element == SentProperty<Options> {
+        var options = options
+        var container = try decoder.unkeyedContainer()
+        for property in self { try property.decode(&options, &container) }
+        return options
+    }
 
-    package static var sentProperties: [SentProperty<Self>] {
+    fileprivate func write<Options>(_ options: Options, to encoder: any Encoder) throws
+    where Element == SentProperty<Options> {
+        var container = encoder.unkeyedContainer()
+        for property in self { try property.encode(options, &container) }
+    }
+}
+
+/// Options without what belongs to one process, such as a cancellation.
+package struct SentDecodingOptions: Codable, Sendable {
+    package var options: DecodingOptions
+
+    init(_ options: DecodingOptions) { self.options = options }
+
+    package init(from decoder: any Decoder) throws {
+        options = try Self.properties.read(into: DecodingOptions(), from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws { try Self.properties.write(options, to: encoder) }
+
+    private static var properties: [SentProperty<DecodingOptions>] {
         [
-            SentProperty(\.thumbnail), SentProperty(\.page), SentProperty(\.byteLimit), SentProperty(\.scale),
+            SentProperty(\.thumbnail), SentProperty(\.region), SentProperty(\.page), SentProperty(\.byteLimit),
+            SentProperty(\.scale),
             SentProperty(\.firstFrameOnly), SentProperty(\.allowsDamage), SentProperty(\.limits),
             SentProperty(\.keepsColors), SentProperty(\.bypassesWebPFilter),
         ]
     }
 }
 
-extension EncodingOptions: SentOptions {
-    package static var unsent: Self { Self() }
+/// Options without what belongs to one process, and without what ``CodecRegistry`` does itself: bounds, a limit on bytes, and gain maps.
+package struct SentEncodingOptions: Codable, Sendable {
+    package var options: EncodingOptions
 
-    /// Without what ``CodecRegistry`` does itself: bounds, a limit on bytes, and gain maps.
-    package static var sentProperties: [SentProperty<Self>] {
+    init(_ options: EncodingOptions) { self.options = options }
+
+    package init(from decoder: any Decoder) throws {
+        options = try Self.properties.read(into: EncodingOptions(), from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws { try Self.properties.write(options, to: encoder) }
+
+    private static var properties: [SentProperty<EncodingOptions>] {
         [
             SentProperty(\.quality), SentProperty(\.qualityScale), SentProperty(\.background),
             SentProperty(\.alphaQuality),
@@ -74,8 +84,10 @@ extension EncodingOptions: SentOptions {
             SentProperty(\.metadata), SentProperty(\.profileBytes),
         ]
     }
+}
 
-    private var profileBytes: [UInt8]? {
+extension EncodingOptions {
+    fileprivate var profileBytes: [UInt8]? {
         get { colorProfile?.bytes }
         set { colorProfile = newValue.flatMap { ColorProfile($0) } }
     }

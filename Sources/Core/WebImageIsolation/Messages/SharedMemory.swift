@@ -1,7 +1,7 @@
 internal import CWebImageIsolation
-package import FoundationEssentials
+import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+import WebImageCore
 
 /// Memory that a program and a decoder process share, by a descriptor. Closed with this object.
 package final class SharedMemory: Sendable {
@@ -29,7 +29,7 @@ package final class SharedMemory: Sendable {
     /// Creates memory, which takes no memory before it is written.
     ///
     /// - Throws: the system's error number.
-    package convenience init(byteCount: Int) throws(RegularFile.Failure) {
+    convenience init(byteCount: Int) throws(RegularFile.Failure) {
         let descriptor = cwi_memory_create(byteCount)
         guard descriptor >= 0 else { throw RegularFile.Failure(errno: errno) }
         self.init(descriptor, byteCount: byteCount)
@@ -39,7 +39,7 @@ package final class SharedMemory: Sendable {
     ///
     /// - Parameter original: the owner of the bytes, which exists as long as this.
     /// - Throws: the system's error number.
-    package convenience init(
+    convenience init(
         constant bytes: UnsafeRawBufferPointer, of original: Data? = nil
     ) throws(RegularFile.Failure) {
         let descriptor = cwi_memory_create_constant(bytes.baseAddress, bytes.count)
@@ -59,7 +59,7 @@ package final class SharedMemory: Sendable {
     /// Takes over a descriptor that came with a message.
     ///
     /// - Parameter isFromProgram: whether it may be a file that can change its length.
-    package convenience init?(received descriptor: Int32, isFromProgram: Bool) {
+    convenience init?(received descriptor: Int32, isFromProgram: Bool) {
         let byteCount = isFromProgram ? cwi_memory_length(descriptor) : cwi_memory_fixed_length(descriptor)
         guard byteCount > 0 else {
             close(descriptor)
@@ -110,7 +110,9 @@ package final class SharedMemory: Sendable {
     /// - Precondition: the memory is not empty.
     package func mapped(_ access: Access) -> Mapping? {
         precondition(byteCount > 0)
-        return cwi_memory_map(descriptor, 0, byteCount, access.access).map { Mapping($0, byteCount: byteCount) }
+        return cwi_memory_map(descriptor, 0, byteCount, access.access).map {
+            Mapping($0, byteCount: byteCount, isFile: access == .reading)
+        }
     }
 
     /// Where shared memory is in this process. Unmapped with this object.
@@ -119,12 +121,18 @@ package final class SharedMemory: Sendable {
         package let address: UnsafeMutableRawPointer
         package let byteCount: Int
 
-        fileprivate init(_ address: UnsafeMutableRawPointer, byteCount: Int) {
-            self.address = address
-            self.byteCount = byteCount
+        /// Whether decoders read it as a file, and give back what they have read.
+        private let isFile: Bool
+
+        fileprivate init(_ address: UnsafeMutableRawPointer, byteCount: Int, isFile: Bool) {
+            (self.address, self.byteCount, self.isFile) = (address, byteCount, isFile)
+            if isFile { MappedFile.addMapping(at: address, byteCount: byteCount) }
         }
 
-        deinit { cwi_memory_unmap(address, byteCount) }
+        deinit {
+            if isFile { MappedFile.removeMapping(at: address) }
+            cwi_memory_unmap(address, byteCount)
+        }
 
         package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: byteCount) }
 

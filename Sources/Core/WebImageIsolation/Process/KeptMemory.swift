@@ -13,7 +13,7 @@ internal import WebImageCore
 struct KeptMemory {
     private(set) var memory: SharedMemory?
     /// Where results are in this process; `nil` without address space for it.
-    private var mapping: SharedMemory.Mapping?
+    private(set) var mapping: SharedMemory.Mapping?
 
     /// Makes room for `byteCount` bytes. Returns memory that the process does not have yet.
     ///

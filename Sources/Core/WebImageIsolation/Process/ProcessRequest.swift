@@ -14,6 +14,8 @@ struct ProcessRequest {
     var spoolByteLimit = 0
     /// Returns the frames that the decoder requests.
     var supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))?
+    /// Gets the rows of the image that are finished while others are decoded.
+    var arrivingRows: ArrivingRows?
 
     init(
         _ content: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0,

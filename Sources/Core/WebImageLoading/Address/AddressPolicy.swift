@@ -54,7 +54,7 @@ public struct AddressPolicy: Sendable {
     private var deniedRanges: [IPNetwork] = []
 
     /// Creates a policy that allows everything, as ``ImageDownloader/Configuration/addressPolicy`` does at first.
-    package init() {}
+    init() {}
 
     /// Allows the public internet only: no address of IANA's special-purpose registries (RFC 6890), no multicast, and
     /// not Azure's platform services at 168.63.129.16.

@@ -29,7 +29,7 @@ struct HTTPOrigin: Hashable {
 extension URL {
     /// Whether the scheme is one of the names, which are in lower case. Schemes are letters, digits, `+`, `-` and `.` (RFC
     /// 3986 §3.1); only letters change with the bit that is set.
-    package func hasScheme(_ name: StaticString, or other: StaticString? = nil) -> Bool {
+    func hasScheme(_ name: StaticString, or other: StaticString? = nil) -> Bool {
         // A URL holds its text, while it makes its scheme anew each time.
         let text = absoluteString
         return text.beginsWithScheme(name) || other.map(text.beginsWithScheme) == true

@@ -1,13 +1,13 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// A proxy; see ``ImageDownloader/Proxy/server(_:credential:bypassing:)``.
-package struct ProxyServer: Sendable, Equatable {
+struct ProxyServer: Sendable, Equatable {
     /// Its address, without a user name.
-    package let url: URL
-    package let credential: Credential?
+    let url: URL
+    let credential: Credential?
 
-    package init(_ url: URL, credential: Credential? = nil) throws(WebImageError) {
+    init(_ url: URL, credential: Credential? = nil) throws(WebImageError) {
         let (bare, own) = url.separatedFromUserInfo
         let scheme = bare.scheme?.lowercased() ?? ""
         guard Self.defaultPorts[scheme] != nil else {

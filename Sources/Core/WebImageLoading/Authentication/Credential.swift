@@ -43,7 +43,7 @@ public struct Credential: Sendable, Hashable {
     }
 
     /// A text unique to the credential. It contains the secret: only its hash may be stored.
-    package var identity: String {
+    var identity: String {
         switch kind {
         case .password(let username, let password): "password:\(username.utf8.count):\(username):\(password)"
         case .bearerToken(let token): "bearer:\(token)"
@@ -79,12 +79,6 @@ extension Credential {
 
 /// A request for a credential by a server (401) or proxy (407).
 public struct AuthenticationChallenge: Sendable, Equatable {
-    /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password
-    /// (RFC 7616), or a token (RFC 6750).
-    package enum Scheme: String, Sendable {
-        case basic, digest, bearer
-    }
-
     /// The URL that was refused, after redirects.
     public var url: URL
     /// The host of the server or proxy.
@@ -107,3 +101,12 @@ enum AuthenticationAnswer {
     case decline
     case cancel
 }
+
+/// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password
+/// (RFC 7616), or a token (RFC 6750).
+package enum AuthenticationScheme: String, Sendable {
+    case basic, digest, bearer
+}
+
+/// A text unique to a credential. It contains the secret: only its hash may be stored.
+package func secretText(of credential: Credential) -> String { credential.identity }

@@ -48,7 +48,7 @@ package final class BodyCollector: Sendable {
     private let state = Lock(State())
 
     /// Writes bodies to files.
-    package static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
+    static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
     /// Servers may announce any length. Above this limit the buffer grows as data arrives.
     private static let believedByteCount: Int64 = 32 << 20
 
@@ -117,7 +117,7 @@ package final class BodyCollector: Sendable {
     package var isInFile: Bool { state.withLock { $0.spool != nil || $0.isMapped } }
 
     /// The number of bytes received.
-    package var byteCount: Int { state.withLock { $0.byteCount } }
+    var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Why the body could not be stored; the load is then cancelled.
     package var failure: WebImageError? { state.withLock { $0.spool?.failure } }
@@ -235,7 +235,7 @@ package struct BodyStorage: Sendable {
     package var memoryByteLimit = 8 << 20
     /// The directory of temporary files; `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many
     /// systems.
-    package var temporaryDirectory: URL
+    var temporaryDirectory: URL
 
     /// Creates the default configuration.
     package init() {
@@ -244,7 +244,7 @@ package struct BodyStorage: Sendable {
     }
 
     /// Creates a configuration for tests.
-    package init(memoryByteLimit: Int, temporaryDirectory: URL) {
+    init(memoryByteLimit: Int, temporaryDirectory: URL) {
         self.memoryByteLimit = memoryByteLimit
         self.temporaryDirectory = temporaryDirectory
     }

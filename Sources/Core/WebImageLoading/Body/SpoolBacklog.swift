@@ -15,7 +15,7 @@ package final class SpoolBacklog: Sendable {
     }
 
     /// That of all bodies, since their threads are shared, too.
-    package static let shared = SpoolBacklog()
+    static let shared = SpoolBacklog()
 
     private let state = Lock(State())
     private static let highWater = 4 << 20

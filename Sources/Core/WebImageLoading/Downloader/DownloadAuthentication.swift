@@ -20,7 +20,7 @@ struct DownloadAuthentication {
         var origin: HTTPOrigin?
         var credential: Credential?
         var method = TransferAccess.Authentication.negotiated
-        var scheme: AuthenticationChallenge.Scheme?
+        var scheme: AuthenticationScheme?
         var realm: String?
         var hasTriedStored = false
         var failureCount = 0
@@ -91,7 +91,7 @@ struct DownloadAuthentication {
 
     /// Like the method above, where only the scheme is known.
     mutating func proxyRefused(
-        _ challenge: (scheme: AuthenticationChallenge.Scheme, realm: String?)?, by server: ProxyServer, url: URL
+        _ challenge: (scheme: AuthenticationScheme, realm: String?)?, by server: ProxyServer, url: URL
     ) -> Step {
         var party = proxy
         defer { proxy = party }
@@ -99,7 +99,7 @@ struct DownloadAuthentication {
     }
 
     private mutating func refused(
-        _ party: inout Party, _ challenge: (scheme: AuthenticationChallenge.Scheme, realm: String?)?, url: URL,
+        _ party: inout Party, _ challenge: (scheme: AuthenticationScheme, realm: String?)?, url: URL,
         host: String, port: Int, isProxy: Bool
     ) -> Step {
         if let origin = party.origin, party.method == .basic, party.credential != nil, challenge?.scheme == .digest {
@@ -246,8 +246,8 @@ struct HTTPChallenge: Equatable {
 
 extension [HTTPChallenge] {
     /// The challenge to answer. Digest takes precedence over Basic, since it does not reveal the password.
-    var preferred: (scheme: AuthenticationChallenge.Scheme, realm: String?)? {
-        for scheme in [AuthenticationChallenge.Scheme.digest, .basic, .bearer] {
+    var preferred: (scheme: AuthenticationScheme, realm: String?)? {
+        for scheme in [AuthenticationScheme.digest, .basic, .bearer] {
             if let challenge = first(where: { $0.scheme == scheme.rawValue }) { return (scheme, challenge.realm) }
         }
         return nil
@@ -262,7 +262,7 @@ extension [HTTPChallenge] {
 final class CredentialStorage: Sendable {
     private struct Space {
         var credential: Credential
-        var scheme: AuthenticationChallenge.Scheme
+        var scheme: AuthenticationScheme
         var directory: String
     }
 
@@ -301,7 +301,7 @@ final class CredentialStorage: Sendable {
     }
 
     func insert(
-        _ credential: Credential, for origin: HTTPOrigin, realm: String?, scheme: AuthenticationChallenge.Scheme,
+        _ credential: Credential, for origin: HTTPOrigin, realm: String?, scheme: AuthenticationScheme,
         path: String
     ) {
         let directory = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])

@@ -432,7 +432,7 @@ extension DownloadState {
     }
 
     /// Returns what follows from a proxy's refusal to connect.
-    func refusedConclusion(byProxy scheme: AuthenticationChallenge.Scheme) -> Conclusion {
+    func refusedConclusion(byProxy scheme: AuthenticationScheme) -> Conclusion {
         guard let proxy = hop.access.proxy else { return .finished(.failure(.httpStatus(code: 407, url: hop.url))) }
         return conclusion(of: authentication.proxyRefused((scheme, nil), by: proxy, url: hop.url), status: 407)
     }

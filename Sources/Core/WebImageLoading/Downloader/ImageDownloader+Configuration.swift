@@ -56,7 +56,7 @@ extension ImageDownloader {
         /// the limit fails with ``WebImageError/timedOut(reason:after:url:)``.
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
-        package var minimumRateWindow: Duration = .seconds(60)
+        var minimumRateWindow: Duration = .seconds(60)
         /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with
         /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
         public var maximumResponseByteCount: Int64 = 200 << 20
@@ -140,7 +140,7 @@ extension ImageDownloader {
         /// The allowed servers; all. See ``AddressPolicy`` and ``server``.
         public var addressPolicy = AddressPolicy()
         /// The addresses of hosts, by name, used instead of a lookup; none. The address policy applies to them too.
-        package var hostAddresses: [String: [String]] = [:]
+        var hostAddresses: [String: [String]] = [:]
         /// The latest version of HTTP to offer: 1, 2 or 3. By default 2, over TLS, with all requests on one connection.
         ///
         /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it; without it every
@@ -164,7 +164,7 @@ extension ImageDownloader {
         /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
         /// The counter of running transfers; `nil` for none.
-        package var networkActivity: NetworkActivity? = .shared
+        var networkActivity: NetworkActivity? = .shared
 
         /// Creates the default configuration.
         public init() {}

@@ -17,11 +17,12 @@ public import WebImageCore
 /// let manager = WebImageManager(
 ///     configuration: WebImageManager.Configuration(loaders: [ImageDownloader(configuration: configuration)]))
 /// ```
-public final class ImageDownloader: ImageLoader, HeaderReporting {
+public final class ImageDownloader: ImageLoader {
     /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()
 
-    package var configuration: Configuration { environment.configuration }
+    /// The configuration, which is constant.
+    public var configuration: Configuration { environment.configuration }
     /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
     let environment: DownloadEnvironment
@@ -39,7 +40,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     }
 
     /// - Parameter clock: measures the rate limit.
-    package init(
+    init(
         configuration: Configuration, transport: any HTTPTransport, clock: any Clock<Duration> = ContinuousClock()
     ) {
         environment = DownloadEnvironment(configuration)
@@ -81,7 +82,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     var credentials: CredentialStorage { environment.credentials }
 
     /// The number of loads that run, with a connection or while connecting, and of those that wait.
-    package var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
+    var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
 
     /// The number of loads that run or wait.
     public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }

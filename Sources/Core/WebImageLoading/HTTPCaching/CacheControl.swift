@@ -19,7 +19,7 @@ package struct CacheControl: Sendable {
         self.directives = directives
     }
 
-    package var isEmpty: Bool { directives.isEmpty }
+    var isEmpty: Bool { directives.isEmpty }
 
     package func has(_ directive: Directive) -> Bool { directives[directive.rawValue] != nil }
 
@@ -30,7 +30,7 @@ package struct CacheControl: Sendable {
     }
 
     /// Returns the number of seconds of a directive.
-    package func seconds(_ directive: Directive) -> DeltaSeconds? {
+    func seconds(_ directive: Directive) -> DeltaSeconds? {
         guard let argument = directives[directive.rawValue] else { return nil }
         return argument.map(DeltaSeconds.init) ?? .missing
     }
@@ -54,20 +54,20 @@ package struct CacheControl: Sendable {
     }
 
     /// A directive's time (RFC 9111, 1.2.2).
-    package enum DeltaSeconds: Sendable, Equatable {
+    enum DeltaSeconds: Sendable, Equatable {
         case seconds(Double)
         /// The number is missing.
         case missing
         /// It is no number: the response counts as stale.
         case invalid
 
-        package init(_ text: String) {
+        init(_ text: String) {
             // The standard's value for numbers that are too large.
             let limit = Int64(Int32.max)
             self = text[...].isDecimal ? .seconds(Double(min(text[...].decimalNumber ?? limit, limit))) : .invalid
         }
 
-        package var value: Double? {
+        var value: Double? {
             if case .seconds(let seconds) = self { seconds } else { nil }
         }
     }
@@ -91,10 +91,10 @@ package struct CacheControl: Sendable {
 /// The age of a stored response, and the age up to which it is fresh (RFC 9111, 4.2). All times are in seconds.
 package struct Freshness: Sendable, Equatable {
     /// The age up to which it is fresh; 0 for one that is stale from the beginning.
-    package let lifetime: Double
+    let lifetime: Double
     package let source: CachedResponse.LifetimeSource
     /// The time since the server made it, as far as known.
-    package let age: Double
+    let age: Double
     /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as
     /// stale.
     let clockWentBack: Bool
@@ -113,7 +113,7 @@ package struct Freshness: Sendable, Equatable {
     /// How far the clock may be before the response, in seconds. Clock synchronization may set it back a little.
     static let clockTolerance = 2.0
 
-    package var isFresh: Bool { lifetime > age && !clockWentBack }
+    var isFresh: Bool { lifetime > age && !clockWentBack }
 
     /// The time since it became stale; negative while it is fresh.
     package var staleness: Double { age - lifetime }

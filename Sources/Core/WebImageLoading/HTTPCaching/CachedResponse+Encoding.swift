@@ -1,4 +1,4 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// The form in which a response is stored with its body.
 ///
@@ -31,8 +31,8 @@ extension CachedResponse {
 
     private static let signature: [UInt8] = Array("WHR".utf8) + [1]
 
-    /// The stored form.
-    package var encoded: Data {
+    /// The form in which a disk cache stores it with the bytes of the body.
+    public var encoded: Data {
         var writer = ByteWriter(bytes: Self.signature)
         var flags: Flags = []
         if isInvalidated { flags.insert(.isInvalidated) }
@@ -65,8 +65,8 @@ extension CachedResponse {
         return Data(writer.bytes)
     }
 
-    /// `nil` for no data, other data, another version, or damaged data.
-    package init?(encoded: Data?) {
+    /// Reads ``encoded``; `nil` for no data, other data, another version, or damaged data.
+    public init?(encoded: Data?) {
         let response: CachedResponse? = encoded?.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             return Self.read(&reader)

@@ -31,34 +31,41 @@ public struct CachedResponse: Sendable, Equatable {
     /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing
     /// field. Only User-Agent and the Accept fields are stored as they are, all others as digests: they may contain a
     /// secret.
-    package var varyingFields: [String: String?]
+    public package(set) var varyingFields: [String: String?]
     /// When the request was sent.
-    package var requestTime: Date
+    var requestTime: Date
     /// When the head of the response, or of the last response that confirmed it, was received.
-    package var responseTime: Date
+    public package(set) var responseTime: Date
     /// Whether it may have changed on the server, so that it is revalidated before its next use, fresh or not: for
     /// example because a HEAD shows another length (RFC 9111, 4.3.5 and 4.4).
     public package(set) var isInvalidated = false
     /// A random number for the body. It stays when the metadata are freshened, so that an image made from the body can
     /// be compared with what is stored.
-    package let bodyNumber: UInt64
+    public let bodyNumber: UInt64
     /// Whether HTTP allows its reuse. Other responses are stored for cache policies that ignore the rules of HTTP.
     public package(set) var isReusable = true
     /// Whether its body was not stored, as that of an error.
-    package var lacksBody = false
+    public package(set) var lacksBody = false
     /// Whether the app has changed its body. It is good for images, but not for requests of the server's data.
-    package var isRewritten = false
+    public package(set) var isRewritten = false
     /// For how many seconds after ``responseTime`` the redirects to it are valid; `nil` for no limit.
-    package var redirectLifetime: Double?
+    var redirectLifetime: Double?
     /// The URL after redirects; `nil` without redirects.
     public package(set) var finalURL: String?
     /// Whether one of the redirects must be revalidated each time.
-    package var redirectsRequireValidation = false
+    var redirectsRequireValidation = false
     /// The slots of other responses for the same URL, which `Vary` distinguishes; empty if this is not the latest.
-    package var alternates: [Int] = []
+    public package(set) var alternates: [Int] = []
 
-    /// - Parameter requestHeaders: all fields that were sent.
-    package init(
+    /// Creates the head of a response as a cache stores it, without the fields of the connection.
+    ///
+    /// - Parameters:
+    ///   - statusCode: such as 200.
+    ///   - headers: all fields of the response.
+    ///   - requestHeaders: all fields that were sent.
+    ///   - requestTime: when the request was sent.
+    ///   - responseTime: when the head was received.
+    public init(
         statusCode: Int, headers: [HTTPHeader], requestHeaders: [HTTPHeader], requestTime: Date, responseTime: Date
     ) {
         self.statusCode = statusCode
@@ -91,14 +98,14 @@ public struct CachedResponse: Sendable, Equatable {
     private var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
 
     /// Returns whether it can be served for a request with `requestHeaders`, according to Vary (4.1).
-    package func matches(_ requestHeaders: [HTTPHeader]) -> Bool { firstDifference(from: requestHeaders) == nil }
+    public func matches(_ requestHeaders: [HTTPHeader]) -> Bool { firstDifference(from: requestHeaders) == nil }
 
     /// Returns the field in which such a request differs from the original one; `*` if that is unknown.
     ///
     /// - Parameters:
     ///   - requestHeaders: needed only if the response varies.
     ///   - ignored: names that are not compared, in lower case.
-    package func firstDifference(
+    public func firstDifference(
         from requestHeaders: @autoclosure () -> [HTTPHeader], ignoring ignored: @autoclosure () -> Set<String> = []
     ) -> String? {
         // Most responses do not vary, and need no names.
@@ -121,11 +128,11 @@ public struct CachedResponse: Sendable, Equatable {
     }
 
     /// When the server made it, else when it was received (RFC 9110, 6.6.1).
-    package var date: Date {
+    var date: Date {
         headers.values(named: "Date").first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     }
 
-    package var cacheControl: CacheControl { CacheControl(headers) }
+    var cacheControl: CacheControl { CacheControl(headers) }
 
     /// The property of the response that tells how long it is fresh.
     public var lifetimeSource: LifetimeSource { Freshness(of: self, now: responseTime).source }
@@ -138,7 +145,7 @@ public struct CachedResponse: Sendable, Equatable {
 
     /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require
     /// revalidation (5.2.2.4).
-    package func headers(servedAt now: Date) -> [HTTPHeader] {
+    public func headers(servedAt now: Date) -> [HTTPHeader] {
         let withheld = Set(cacheControl.fieldNames(of: .noCache) + ["age"])
         let age = Int(Freshness(of: self, now: now).age)
         return headers.filter { !withheld.contains($0.name.lowercased()) } + [HTTPHeader(name: "Age", value: "\(age)")]
@@ -182,7 +189,7 @@ extension [HTTPHeader] {
 extension CachedResponse {
     /// The response with the directives that a shared cache follows in the place of those of a private one: `s-maxage`
     /// is the lifetime, and like `proxy-revalidate` forbids to serve it stale.
-    package var forSharedCache: CachedResponse {
+    public var forSharedCache: CachedResponse {
         let control = cacheControl
         var directives: [String] = []
         if let seconds = control.seconds(.sharedMaxAge)?.value { directives.append("max-age=\(Int(seconds))") }

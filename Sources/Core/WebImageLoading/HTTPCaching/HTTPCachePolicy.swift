@@ -28,7 +28,7 @@ package enum HTTPCachePolicy {
         }
 
         /// The request's directives. The old `Pragma: no-cache` counts if there is no Cache-Control.
-        package var cacheControl: CacheControl {
+        var cacheControl: CacheControl {
             let control = CacheControl(headers)
             guard control.isEmpty,
                 headers.elements(ofFieldNamed: "Pragma").contains(where: { $0.lowercased() == "no-cache" })
@@ -280,9 +280,9 @@ extension HTTPCachePolicy {
     /// an answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
     package struct RedirectRule: Sendable, Equatable {
         /// For how many seconds after the response the shortest-lived of them is good; `nil` for no limit.
-        package var lifetime: Double?
+        var lifetime: Double?
         /// Whether one of them is to be confirmed each time.
-        package var requiresValidation = false
+        var requiresValidation = false
 
         /// Permanent redirects without a word on caching set no limit; others without are good for this once.
         package init(_ redirects: [(statusCode: Int, headers: [HTTPHeader])], requestTime: Date, responseTime: Date) {
@@ -307,11 +307,11 @@ extension HTTPCachePolicy {
     }
 }
 
-extension CachedResponse {
-    /// Notes the redirects that led to it.
-    package mutating func apply(_ rule: HTTPCachePolicy.RedirectRule) {
-        redirectLifetime = rule.lifetime
-        redirectsRequireValidation = rule.requiresValidation
+extension HTTPCachePolicy.RedirectRule {
+    /// Notes the redirects in the response that they led to.
+    package func apply(to response: inout CachedResponse) {
+        response.redirectLifetime = lifetime
+        response.redirectsRequireValidation = requiresValidation
     }
 }
 
@@ -491,14 +491,14 @@ extension [HTTPHeader] {
 }
 
 /// An ETag, which identifies a representation of a resource (RFC 9110, 8.8.3).
-package struct EntityTag: Equatable, Sendable {
+struct EntityTag: Equatable, Sendable {
     /// With its quotation marks, and without the `W/`.
     let opaqueTag: String
     /// Whether representations with the same tag may differ in bytes, though not in meaning.
     let isWeak: Bool
 
     /// `nil` for an invalid tag.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         var text = text.trimmingHTTPSpace[...]
         isWeak = text.hasPrefix("W/")
         if isWeak { text = text.dropFirst(2) }
@@ -510,7 +510,7 @@ package struct EntityTag: Equatable, Sendable {
     }
 
     /// The form in header fields.
-    package var description: String { (isWeak ? "W/" : "") + opaqueTag }
+    var description: String { (isWeak ? "W/" : "") + opaqueTag }
 
     /// Returns whether both identify the same bytes: neither is weak.
     func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && self == other }

@@ -1,6 +1,6 @@
 extension HTTPHeader {
     /// The fields that make a request conditional, in lower case (RFC 9110, 13.1).
-    package static let conditionNames: Set = [
+    public static let conditionNames: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
     ]
 

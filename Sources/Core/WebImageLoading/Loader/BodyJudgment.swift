@@ -1,14 +1,20 @@
 internal import WebImageCore
 
-/// Tells a cache that machines share whether a body is an image. Only images are stored there.
+/// Tells a loader with a cache of its own whether a body is an image, so that it stores only images. The loader sends it with
+/// ``LoaderReport/judged(by:)``, right before the end of the load.
 ///
 ///     decoded completely ──► accept ──► image
 ///     not decodable ───────► reject ──► noImage ─┐ with the last reference: another load of the same
 ///     neither, as after a cancellation ► unknown ┘ bytes may have other limits, and accept them
-package final class BodyJudgment: Sendable {
+public final class BodyJudgment: Sendable {
     /// The result of decoding.
-    package enum Verdict: Sendable {
-        case image, noImage, unknown
+    public enum Verdict: Sendable {
+        /// The body was decoded completely.
+        case image
+        /// It cannot be decoded.
+        case noImage
+        /// It was not decoded, as after a cancellation.
+        case unknown
     }
 
     private struct State {
@@ -17,11 +23,15 @@ package final class BodyJudgment: Sendable {
     }
 
     /// Whether the body is a stored one, so that the server may have a better one. Its rejection is reported at once.
-    package let isFromSharedCache: Bool
+    public let isFromSharedCache: Bool
     private let state: Lock<State>
 
-    /// - Parameter completion: called exactly once, on any thread.
-    package init(isFromSharedCache: Bool, completion: @escaping @Sendable (Verdict) -> Void) {
+    /// Creates a judgment that is still open.
+    ///
+    /// - Parameters:
+    ///   - isFromSharedCache: whether the body is a stored one.
+    ///   - completion: called exactly once, on any thread.
+    public init(isFromSharedCache: Bool, completion: @escaping @Sendable (Verdict) -> Void) {
         self.isFromSharedCache = isFromSharedCache
         state = Lock(State(completion: completion))
     }
@@ -32,10 +42,10 @@ package final class BodyJudgment: Sendable {
     }
 
     /// Notes that the body was decoded completely.
-    package func accept() { state.withLock { $0.completion.take() }?(.image) }
+    public func accept() { state.withLock { $0.completion.take() }?(.image) }
 
     /// Notes that the body cannot be decoded.
-    package func reject() {
+    public func reject() {
         let completion = state.withLock { state in
             state.isRejected = true
             return isFromSharedCache ? state.completion.take() : nil

@@ -26,24 +26,20 @@ public protocol ImageLoader: Sendable {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask
+
+    /// Returns the header fields that the loader would send for `request`, except those of the connection. They are compared with the `Vary`
+    /// field of a stored response. By default, these are the request's own fields.
+    ///
+    /// Called on any thread, so it must not access network or disk.
+    func requestHeaders(for request: LoaderRequest) -> [HTTPHeader]
 }
 
 extension ImageLoader {
     /// Returns `true`: data from the network is cached.
     public func isCacheable(_ url: URL) -> Bool { true }
 
-    /// Returns the header fields that the loader would send for `request`, except those of the connection. They are
-    /// compared with the `Vary` field of the response. For a custom loader, these are the request's own fields.
-    package func headersSent(for request: LoaderRequest) -> [HTTPHeader] {
-        (self as? any HeaderReporting)?.requestHeaders(for: request) ?? request.headers.sortedFields
-    }
-}
-
-/// A loader that adds header fields to requests, or wraps another one that may.
-package protocol HeaderReporting {
-    /// Returns the header fields that the loader would send. Called on any thread, so it must not access network or
-    /// disk.
-    func requestHeaders(for request: LoaderRequest) -> [HTTPHeader]
+    /// Returns the request's own fields.
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] { request.headers.sortedFields }
 }
 
 /// An event of a load. The same events pass from the transport through all loaders that wrap others to the pipeline.
@@ -72,50 +68,47 @@ public enum LoaderEvent: Sendable {
     case finished(Result<Void, WebImageError>)
 }
 
-/// A report among the library's loaders; see ``LoaderEvent/report(_:)``.
-public struct LoaderReport: Sendable {
-    package enum Content: Sendable {
-        /// The load waits in a queue. Only loaders with a queue send this and ``started``.
-        case queued
-        /// The transfer starts.
-        case started
-        /// An attempt failed, and another one follows. Everything received so far is void.
-        case retrying(LoaderRetry)
-        /// The wait for a network connection ended after this time.
-        case waited(Duration)
-        /// The last attempt failed with an error that differs from the one at the end.
-        case attemptFailed(WebImageError)
-        /// A note of a loader that wraps another one, as a text for the trace.
-        case noted(String)
-        /// A cache that machines share waits for the judgment of the body; right before the end.
-        case judged(by: BodyJudgment)
-        /// The metrics of the transfer, for a loader that has any; once, right before the end.
-        case metrics(LoaderMetrics)
-    }
-
-    package let content: Content
+/// What a loader tells about a load besides the response; see ``LoaderEvent/report(_:)``.
+public enum LoaderReport: Sendable {
+    /// The load waits in a queue. Only loaders with a queue send this and ``started``.
+    case queued
+    /// The transfer starts.
+    case started
+    /// An attempt failed, and another one follows. Everything received so far is void.
+    case retrying(LoaderRetry)
+    /// The wait for a network connection ended after this time.
+    case waited(Duration)
+    /// The last attempt failed with an error that differs from the one at the end.
+    case attemptFailed(WebImageError)
+    /// A note of a loader that wraps another one, as a text for the trace.
+    case noted(String)
+    /// A cache that stores only images waits for the judgment of the body; right before the end.
+    case judged(by: BodyJudgment)
+    /// The metrics of the transfer, for a loader that has any; once, right before the end.
+    case metrics(LoaderMetrics)
 }
 
 extension LoaderEvent {
-    /// Returns a report of the library's loaders.
-    package static func report(_ content: LoaderReport.Content) -> Self { .report(LoaderReport(content: content)) }
-
     /// The metrics that the event reports.
-    package var metrics: LoaderMetrics? {
-        if case .report(let report) = self, case .metrics(let metrics) = report.content { metrics } else { nil }
-    }
+    var metrics: LoaderMetrics? { if case .report(.metrics(let metrics)) = self { metrics } else { nil } }
 }
 
 /// A failed attempt, and the next one.
-package struct LoaderRetry: Sendable {
+public struct LoaderRetry: Sendable {
     /// Why the attempt failed.
-    package var error: WebImageError
+    public var error: WebImageError
     /// The URL of the next attempt: the same or an alternative.
-    package var url: URL
+    public var url: URL
     /// The event that the next attempt waits for.
-    package var wait: LoadAttempt.Wait
+    public var wait: LoadAttempt.Wait
 
-    package init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {
+    /// Creates a report of a failed attempt.
+    ///
+    /// - Parameters:
+    ///   - error: why it failed.
+    ///   - url: of the next attempt.
+    ///   - wait: the event that the next attempt waits for; none by default.
+    public init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {
         self.error = error
         self.url = url
         self.wait = wait

@@ -14,8 +14,11 @@ package final class LoadHistory: Sendable {
 
     package init() {}
 
+    /// Makes `request` one of the attempts of this history's load.
+    package func attach(to request: inout LoaderRequest) { request.history = self }
+
     /// The total duration of the transfers that have ended.
-    package var usedTime: Duration { state.withLock { $0.usedTime } }
+    var usedTime: Duration { state.withLock { $0.usedTime } }
 
     /// Adds the time of a transfer that has ended.
     package func addTransfer(_ metrics: LoaderMetrics?) {
@@ -71,11 +74,22 @@ public struct LoadAttempt: Sendable, Equatable {
     /// The error; `nil` if the attempt has not failed.
     public package(set) var error: WebImageError?
 
-    /// Creates an attempt that is about to start.
-    package init(number: Int, url: URL, wait: Wait = .none) {
+    /// Creates an attempt, such as one to test a ``RetryStrategy`` with.
+    ///
+    /// - Parameters:
+    ///   - number: starting at 1.
+    ///   - url: the request's, or one of its alternatives.
+    ///   - wait: the event that it waits for; none by default.
+    ///   - duration: `nil`, the default, for one that has not ended.
+    ///   - error: `nil`, the default, for one that has not failed.
+    public init(
+        number: Int, url: URL, wait: Wait = .none, duration: Duration? = nil, error: WebImageError? = nil
+    ) {
         self.number = number
         self.url = url
         self.wait = wait
+        self.duration = duration
+        self.error = error
     }
 
     /// An event that an attempt waits for.

@@ -2,7 +2,7 @@ package import FoundationEssentials
 internal import WebImageCore
 
 /// A loader that adds something to the loads of another one. It handles the same URLs, and sends the same header fields.
-package protocol LoaderDecorator: ImageLoader, HeaderReporting {
+package protocol LoaderDecorator: ImageLoader {
     /// The loader that it calls.
     var base: any ImageLoader { get }
 }
@@ -10,5 +10,5 @@ package protocol LoaderDecorator: ImageLoader, HeaderReporting {
 extension LoaderDecorator {
     package func canLoad(_ url: URL) -> Bool { base.canLoad(url) }
     package func isCacheable(_ url: URL) -> Bool { base.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] { base.headersSent(for: request) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] { base.requestHeaders(for: request) }
 }

@@ -25,7 +25,7 @@ public struct LoaderMetrics: Sendable {
     /// ``LoaderRequest/totalTimeout``.
     public package(set) var activeDuration = Duration.zero
 
-    package init() {}
+    init() {}
 
     /// The size of all headers and bodies received, in bytes on the wire, without the framing of chunks, HTTP/2 and
     /// TLS.
@@ -93,7 +93,7 @@ public struct LoaderMetrics: Sendable {
         /// The server's certificate; `nil` if it is unknown.
         public package(set) var certificate: Certificate?
 
-        package init(version: String, cipher: String, certificate: Certificate? = nil) {
+        init(version: String, cipher: String, certificate: Certificate? = nil) {
             self.version = version
             self.cipher = cipher
             self.certificate = certificate
@@ -109,7 +109,7 @@ public struct LoaderMetrics: Sendable {
         /// The last moment at which it is valid.
         public package(set) var expires: Date
 
-        package init(subject: String, issuer: String, expires: Date) {
+        init(subject: String, issuer: String, expires: Date) {
             self.subject = subject
             self.issuer = issuer
             self.expires = expires

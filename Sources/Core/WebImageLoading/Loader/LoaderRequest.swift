@@ -40,28 +40,28 @@ public struct LoaderRequest: Sendable, Hashable {
     /// to a request without `Range` remains an error, since it could be taken for the whole. So does a 401 or 407
     /// response after an authentication handler was called and returned no credential, since the body has been
     /// discarded by then.
-    package var acceptsAnyAnswer = false
+    public var acceptsAnyAnswer = false
     /// Whether the request replaces one for another origin, such as an alternative of a `WebImageRequest`; `false` by
     /// default.
     ///
     /// The loader then adds no credentials of its own, and only those of its headers that are sent to another origin
     /// after a redirect: Accept, Accept-Encoding, User-Agent, Range and If-Range.
-    package var isForAnotherOrigin = false
-    /// The header fields that neither separate users nor select other content.
-    package var harmlessHeaders = HarmlessHeaders.standard
+    public var isForAnotherOrigin = false
+    /// The header fields that neither separate users nor select other content; ``HarmlessHeaders/standard`` by default.
+    public var harmlessHeaders = HarmlessHeaders.standard
     /// Whether the response must come from the server, although a cache that machines share may have one; `false` by
     /// default.
-    package var bypassesSharedCache = false
+    public var bypassesSharedCache = false
     /// The longest time without any data; `nil`, the default, uses the loader's limit.
     public var idleTimeout: Duration?
     /// The maximum total duration of the load's transfers; `nil`, the default, uses the loader's limit. See
     /// ``ImageDownloader/Configuration/totalTimeout`` for what counts.
     public var totalTimeout: Duration?
     /// The state that the attempts of this load share; not part of its identity.
-    package var history: LoadHistory?
+    var history: LoadHistory?
 
     /// The duration of earlier transfers of this load, which counts towards ``totalTimeout``.
-    package var usedTime: Duration { history?.usedTime ?? .zero }
+    var usedTime: Duration { history?.usedTime ?? .zero }
 
     /// Creates a request.
     public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {
@@ -130,7 +130,7 @@ extension LoaderRequest {
 extension LoaderRequest {
     /// The request's identity: equal for requests with the same response, which can share a transfer. It contains
     /// everything except the time limits, the fragment and the fields without effect, with header names in lowercase.
-    package var identity: LoaderRequest {
+    public var identity: LoaderRequest {
         var identity = self
         (identity.idleTimeout, identity.totalTimeout, identity.history) = (nil, nil, nil)
         identity.url = url.withoutFragment
@@ -149,7 +149,7 @@ extension LoaderRequest {
     /// Conditions are removed, since they apply to the first URL. So is a range that would continue its body. As after
     /// a redirect, another origin receives no credentials, cookies or headers of the caller or the loader. A user name
     /// and password in `url` itself are sent to its server.
-    package func alternative(_ url: URL) -> LoaderRequest {
+    public func alternative(_ url: URL) -> LoaderRequest {
         var other = self
         other.url = url
         let names = Set(headers.keys.map { $0.lowercased() })

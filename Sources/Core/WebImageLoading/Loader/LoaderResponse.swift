@@ -16,7 +16,7 @@ public struct LoaderResponse: Sendable {
     /// The length of the body in bytes, if known.
     public var expectedByteCount: Int64?
     /// The redirects that were followed, in order.
-    package var redirects: [Redirection] = []
+    public var redirects: [Redirection] = []
 
     /// Creates a response.
     public init(
@@ -29,15 +29,21 @@ public struct LoaderResponse: Sendable {
     }
 
     /// A redirect that was followed.
-    package struct Redirection: Sendable {
+    public struct Redirection: Sendable {
         /// The URL that redirected.
-        package var url: URL
+        public var url: URL
         /// 301, 302, 303, 307 or 308.
-        package var statusCode: Int
+        public var statusCode: Int
         /// The header fields as received, in order.
-        package var headers: [HTTPHeader]
+        public var headers: [HTTPHeader]
 
-        package init(url: URL, statusCode: Int, headers: [HTTPHeader]) {
+        /// Creates a redirect.
+        ///
+        /// - Parameters:
+        ///   - url: the URL that redirected.
+        ///   - statusCode: 301, 302, 303, 307 or 308.
+        ///   - headers: the fields of its response, in order.
+        public init(url: URL, statusCode: Int, headers: [HTTPHeader]) {
             self.url = url
             self.statusCode = statusCode
             self.headers = headers

@@ -13,7 +13,7 @@ public final class NetworkActivity: Sendable {
 
     /// How long the count must stay the same before a change is reported: 1/30 s, as in YYWebImage's indicator. A
     /// transfer or a pause that is shorter does not make an indicator flicker.
-    package static let settlingTime: Duration = .seconds(1) / 30
+    static let settlingTime: Duration = .seconds(1) / 30
     /// A change is reported after this time even if the count never stays the same, as in a busy program; 1 s.
     private static let longestSettlingTime: Duration = .seconds(1)
 
@@ -34,8 +34,8 @@ public final class NetworkActivity: Sendable {
 
     /// Creates a separate counter.
     ///
-    /// - Parameter clock: measures ``settlingTime``.
-    package init(clock: any Clock<Duration> = ContinuousClock()) {
+    /// - Parameter clock: measures the time for which a change must last; the system's by default.
+    public init(clock: any Clock<Duration> = ContinuousClock()) {
         self.clock = clock
         now = Self.stopwatch(clock)
     }
@@ -66,7 +66,7 @@ public final class NetworkActivity: Sendable {
     }
 
     /// Whether a change waits to be reported or forgotten, for tests.
-    package var isSettling: Bool { state.withLock { $0.settling != nil } }
+    var isSettling: Bool { state.withLock { $0.settling != nil } }
 
     /// Notes that so many transfers have begun, or ended for a negative number. The count never goes below 0.
     public func change(by difference: Int) {

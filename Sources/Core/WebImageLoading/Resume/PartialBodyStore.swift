@@ -15,7 +15,7 @@ package final class PartialBodyStore: Sendable {
     /// Writes bytes at an offset of a file, like `pwrite`.
     package typealias Write = @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int
 
-    package let configuration: Configuration
+    let configuration: Configuration
     let directory: PartialDirectory
     private let write: Write
     private let state = Lock(State())
@@ -53,7 +53,7 @@ package final class PartialBodyStore: Sendable {
 
     /// Deletes all bodies except those of loads in progress. Blocks while it deletes, so do not call it on Swift's
     /// cooperative threads.
-    package func removeAll() {
+    func removeAll() {
         directory.withDescriptor { descriptor in
             for entry in directory.entries(in: descriptor) { PartialDirectory.removeUnused(entry.name, in: descriptor) }
         }
@@ -174,12 +174,12 @@ extension PartialBodyStore {
     /// The location and limits of partial bodies.
     package struct Configuration: Sendable {
         /// Created with the first body, with mode 0700. It must belong to this user; other files in it are not changed.
-        package var directory: URL
+        var directory: URL
         /// The maximum size of all bodies and of a single one, in bytes. The least recently used are deleted first.
-        package var byteLimit: Int64
-        package var countLimit = 256
+        var byteLimit: Int64
+        var countLimit = 256
         /// How long a body is kept after it was last written or resumed, in seconds; 7 days by default.
-        package var ageLimit: Double = 7 * 86_400
+        var ageLimit: Double = 7 * 86_400
         /// The free space to leave on the file system, in bytes; 256 MiB by default. Below it nothing more is stored.
         package var freeSpaceFloor: Int64 = 256 << 20
 

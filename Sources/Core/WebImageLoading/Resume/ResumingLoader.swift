@@ -47,7 +47,7 @@ extension ImageLoader {
 /// or https.
 package final class ResumingLoader: LoaderDecorator {
     package let base: any ImageLoader
-    package let store: PartialBodyStore
+    let store: PartialBodyStore
 
     /// Creates a loader that wraps another one.
     package init(_ base: any ImageLoader, store: PartialBodyStore) {
@@ -67,32 +67,18 @@ package final class ResumingLoader: LoaderDecorator {
         return task
     }
 
-    /// ``ResumableLoader/resumptionScope(of:)`` excludes loaders whose hooks change bodies, or that ask for
-    /// credentials.
     private func scope(of request: LoaderRequest) -> String? {
-        guard let resumable = base as? any ResumableLoader else { return String(reflecting: type(of: base)) }
-        return resumable.resumptionScope(of: request)
+        guard let downloader = base as? ImageDownloader else { return String(reflecting: type(of: base)) }
+        return downloader.resumptionScope(of: request)
     }
 }
 
-/// A loader whose interrupted transfers can be stored on disk and resumed; ``WebImageManager`` does so automatically.
-///
-/// The loader must accept additional header fields (`Range`, `If-Range`). It must report statuses, including 206,
-/// header fields and bodies exactly as the server sends them.
-package protocol ResumableLoader: ImageLoader {
-    /// Returns what the loader adds to `request` that may change the response, such as its own header fields and
-    /// credentials. A body is only resumed if this is the same; only a hash of it is stored. `nil` if it is unknown, or
-    /// if bodies must not be stored on disk unchanged; such loads are neither stored nor resumed.
-    func resumptionScope(of request: LoaderRequest) -> String?
-
-    /// The maximum length of a body in bytes, which then also applies to resumed bodies as a whole.
-    var maximumResponseByteCount: Int64 { get }
-}
-
-extension ImageDownloader: ResumableLoader {
-    /// Returns `nil` for a downloader whose hooks change requests, heads or bodies, or that asks for credentials during
+extension ImageDownloader {
+    /// Returns what the downloader adds to `request` that may change the response, such as its own header fields and
+    /// credentials. A body is only resumed if this is the same; only a hash of it is stored. Such loads are neither stored nor resumed if it
+    /// is `nil`: for a downloader whose hooks change requests, heads or bodies, or that asks for credentials during
     /// a load.
-    package func resumptionScope(of request: LoaderRequest) -> String? {
+    func resumptionScope(of request: LoaderRequest) -> String? {
         let configuration = configuration
         guard configuration.requestModifier == nil, configuration.responseModifier == nil,
             configuration.decryptor == nil,
@@ -107,9 +93,6 @@ extension ImageDownloader: ResumableLoader {
         scope.append(configuration.addedCredential(to: request)?.identity ?? "")
         return scope.text
     }
-
-    /// The configured limit.
-    package var maximumResponseByteCount: Int64 { configuration.maximumResponseByteCount }
 }
 
 extension LoaderRequest {

@@ -109,10 +109,10 @@ final class ResumingTask: PausableTask {
         case .response(let response): receive(response, continuing: beginning)
         case .refused(let answer) where beginning != nil && !isFinal(answer.statusCode): break
         case .report(let report):
-            if case .metrics(let metrics) = report.content, beginning != nil {
+            if case .metrics(let metrics) = report, beginning != nil {
                 return state.withLock { $0.heldMetrics = metrics }
             }
-            if case .retrying = report.content, beginning == nil {
+            if case .retrying = report, beginning == nil {
                 // Another body follows.
                 state.withLock { ($0.length, $0.byteCount) = (nil, 0) }
                 body.begin(nil)
@@ -131,7 +131,7 @@ final class ResumingTask: PausableTask {
 
     private func receive(_ response: LoaderResponse, continuing beginning: PartialBeginning?) {
         // If the whole is too long, the request is repeated without a range, and the loader refuses it.
-        let limit = (loader.base as? any ResumableLoader)?.maximumResponseByteCount ?? .max
+        let limit = (loader.base as? ImageDownloader)?.configuration.maximumResponseByteCount ?? .max
         if let beginning, let whole = beginning.head.wholeResponse(continuedBy: response, from: beginning.bytes.count),
             let length = whole.expectedByteCount, length <= limit
         {

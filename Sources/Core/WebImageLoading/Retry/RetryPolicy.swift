@@ -43,7 +43,7 @@ public struct RetryFailure: Sendable {
     /// A random number from 0 to 1, for jitter.
     var random: Double
 
-    package init(
+    init(
         attemptCount: Int, error: WebImageError, isIdempotent: Bool = true, retryAfter: Duration? = nil,
         elapsed: Duration = .zero, random: Double = 1
     ) {
@@ -118,7 +118,7 @@ public struct RetryPolicy: RetryStrategy {
 
 extension RetryStrategy where Self == RetryPolicy {
     /// One attempt; the default, since a program may have its own retry logic.
-    package static var none: RetryPolicy { RetryPolicy(maximumAttempts: 1) }
+    public static var none: RetryPolicy { RetryPolicy(maximumAttempts: 1) }
     /// Up to four attempts, at most 0.5, 1 and 2 seconds apart, plus the delay in `Retry-After`.
     public static var standard: RetryPolicy { RetryPolicy(maximumAttempts: 4) }
 }

@@ -20,10 +20,10 @@ package struct ConnectivityWait: Sendable {
     private let onCancel: @Sendable () -> Void
 
     /// - Parameter onCancel: removes it from the monitor; may be called late, and more than once.
-    package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
     /// Ends the wait. A call on another thread may still finish.
-    package func cancel() { onCancel() }
+    func cancel() { onCancel() }
 }
 
 /// Reports a network while the kernel has a default route, over IPv4 or IPv6.
@@ -121,7 +121,7 @@ final class SystemConnectivity: ConnectivityMonitor {
 extension URL {
     /// Whether loading it needs no network: a file, a `data:` URL, or a server on the loopback interface.
     var isOnThisMachine: Bool {
-        if ["file", "data"].contains(scheme?.lowercased()) { return true }
+        if ["file", "data", "resource"].contains(scheme?.lowercased()) { return true }
         guard let host = canonicalHost else { return false }
         // RFC 6761, 6.3.
         if host == "localhost" || host.hasSuffix(".localhost") { return true }

@@ -139,25 +139,25 @@ private enum CookieFile {
 /// A cookie in a ``CookieJar`` (RFC 6265 §5.3).
 package struct Cookie: Sendable, Hashable {
     /// The name.
-    package var name: String
+    var name: String
     /// The value.
-    package var value: String
+    var value: String
     /// The host, without a leading dot.
-    package var domain: String
+    var domain: String
     /// Whether it is also sent to subdomains of ``domain``.
     var includesSubdomains: Bool
     /// The path below which it is sent.
-    package var path: String
+    var path: String
     /// Whether it is sent only over https, and to this machine.
-    package var isSecure: Bool
+    var isSecure: Bool
     /// Whether scripts of web pages should not see it. It has no effect here.
     var isHTTPOnly: Bool
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
-    package var expires: Date?
+    var expires: Date?
 
     /// Creates a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if
     /// the path does not begin with `/`.
-    package init?(
+    init?(
         name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
         isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil
     ) {

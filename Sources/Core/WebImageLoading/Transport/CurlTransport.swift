@@ -12,7 +12,7 @@ internal import WebImageCore
 /// the last transfer has ended.
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
-        package var connectTimeout: Duration
+        var connectTimeout: Duration
         package var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
         package var certificateAuthorities = CertificateAuthorities.system
         /// `nil` allows all addresses.

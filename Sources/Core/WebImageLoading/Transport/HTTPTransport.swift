@@ -28,7 +28,7 @@ package protocol HTTPTransport: Sendable {
 }
 
 extension HTTPTransport {
-    package func prepare() -> Bool { true }
+    func prepare() -> Bool { true }
 }
 
 /// Identifies an exchange. Concurrent exchanges have different IDs.
@@ -40,7 +40,7 @@ package struct TransferID: Hashable, Sendable {
 
 /// A request as it goes over the wire.
 package struct TransferRequest: Sendable {
-    package var url: URL
+    var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
     package var headers: [HTTPHeader]
     /// Credentials, proxy and trust.
@@ -49,7 +49,7 @@ package struct TransferRequest: Sendable {
     package var body: Data?
     package var limits = TransferLimits()
     /// How long earlier attempts took whose response the receiver has not seen; part of ``TransferMetrics/active``.
-    package var usedTime = Duration.zero
+    var usedTime = Duration.zero
     /// Whether to decode the content coding that the headers accept.
     var decodesContent = false
     /// Whether a truncated body must be detected in any case, since nothing that uses it would notice.
@@ -77,7 +77,7 @@ package protocol TransferReceiver: Sendable {
 
 extension TransferReceiver {
     package var takesBytes: Bool { true }
-    package func transferDidEnd(_ end: TransferEnd) { transferDidEnd(end, metrics: nil) }
+    func transferDidEnd(_ end: TransferEnd) { transferDidEnd(end, metrics: nil) }
 }
 
 /// Whether the receiver needs the rest.
@@ -94,7 +94,7 @@ package struct TransferHead: Sendable {
     /// The fields of a 401 or 407 after which the transport repeated the request itself.
     var answeredFields: [HTTPHeader] = []
 
-    package init(statusCode: Int, fields: [HTTPHeader] = []) {
+    init(statusCode: Int, fields: [HTTPHeader] = []) {
         self.statusCode = statusCode
         self.fields = fields
     }
@@ -157,7 +157,7 @@ package enum TransferEnd: Sendable, Equatable {
     /// The address policy forbids the connection.
     case blocked(WebImageError.BlockReason)
     /// The proxy requires another credential.
-    case proxyRefused(AuthenticationChallenge.Scheme)
+    case proxyRefused(AuthenticationScheme)
     /// Any other failure, with libcurl's code and message.
     case failed(code: Int, message: String)
 }
@@ -181,42 +181,42 @@ package struct TransferAccess: Sendable {
     /// CURLOPT_AWS_SIGV4); `nil` for not.
     package var signature: String?
     /// `nil` for a direct connection.
-    package var proxy: ProxyServer?
+    var proxy: ProxyServer?
     var proxyCredential: Credential?
     var proxyAuthentication = Authentication.negotiated
     /// Fields for the proxy only.
     var proxyHeaders: [HTTPHeader] = []
-    package var allowsInvalidCertificates = false
+    var allowsInvalidCertificates = false
     /// The SHA-256 of each key, in base64.
-    package var pinnedPublicKeys: [String] = []
+    var pinnedPublicKeys: [String] = []
     var usesCookies = false
     /// The host's addresses, used instead of a lookup; empty for a lookup.
-    package var addresses: [String] = []
+    var addresses: [String] = []
 
-    package init() {}
+    init() {}
 }
 
 /// The measurements of one exchange. Times count from its start. Phases that did not happen, as on a reused connection,
 /// are zero.
 package struct TransferMetrics: Sendable, Equatable {
-    package var nameLookup = Duration.zero
-    package var connect = Duration.zero
-    package var secure = Duration.zero
-    package var firstByte = Duration.zero
-    package var total = Duration.zero
+    var nameLookup = Duration.zero
+    var connect = Duration.zero
+    var secure = Duration.zero
+    var firstByte = Duration.zero
+    var total = Duration.zero
     /// How long it took, without pauses.
-    package var active = Duration.zero
-    package var isConnectionReused = false
-    package var httpVersion: LoaderMetrics.HTTPVersion?
-    package var remoteAddress: String?
-    package var remotePort: Int?
-    package var headerByteCount: Int64 = 0
+    var active = Duration.zero
+    var isConnectionReused = false
+    var httpVersion: LoaderMetrics.HTTPVersion?
+    var remoteAddress: String?
+    var remotePort: Int?
+    var headerByteCount: Int64 = 0
     /// On the wire, without the framing of chunks.
-    package var bodyByteCount: Int64 = 0
+    var bodyByteCount: Int64 = 0
     /// `nil` without TLS, and if libcurl's TLS library does not tell.
-    package var security: LoaderMetrics.Security?
+    var security: LoaderMetrics.Security?
 
-    package init() {}
+    init() {}
 }
 
 extension TransferMetrics {

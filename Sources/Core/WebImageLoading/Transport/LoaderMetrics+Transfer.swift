@@ -1,8 +1,8 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 extension LoaderMetrics.Exchange {
     /// Computes the duration of each phase. The transport measures all of them from the start.
-    package init(url: URL, statusCode: Int?, _ transfer: TransferMetrics) {
+    init(url: URL, statusCode: Int?, _ transfer: TransferMetrics) {
         self.url = url
         self.statusCode = statusCode
         nameLookupDuration = transfer.nameLookup

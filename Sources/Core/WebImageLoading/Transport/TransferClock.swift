@@ -12,7 +12,7 @@ package struct TransferLimits: Sendable {
     package var bytesPerSecond = 0
     package var rateWindow: Duration = .seconds(60)
 
-    package init() {}
+    init() {}
 }
 
 /// The clocks of one exchange, in milliseconds. They stop while the receiver pauses the exchange.

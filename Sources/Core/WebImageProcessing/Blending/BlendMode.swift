@@ -68,7 +68,7 @@ public enum BlendMode: Sendable, CaseIterable, ProcessorParameter {
 
 extension BlendMode {
     /// The name of the case.
-    package var identifierValue: ProcessorIdentifier.Value { .text(String(describing: self)) }
+    public var identifierValue: ProcessorIdentifier.Value { .text(String(describing: self)) }
 
     /// The kernels' modes have the same order.
     var kernel: cwi_blend_mode { cwi_blend_mode(rawValue: UInt32(Self.allCases.firstIndex(of: self) ?? 0)) }

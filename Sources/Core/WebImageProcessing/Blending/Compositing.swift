@@ -10,7 +10,7 @@ struct BlendProcessor: PointProcessor {
     let opacity: Double
 
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("blend", values: ["image": operand, "x": x, "y": y, "mode": mode, "opacity": opacity])
+        ProcessorIdentifier("blend", ["image": operand, "x": x, "y": y, "mode": mode, "opacity": opacity])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
@@ -33,7 +33,7 @@ struct OverlayProcessor: PointProcessor {
     var identifier: ProcessorIdentifier {
         ProcessorIdentifier(
             "overlay",
-            values: ["image": operand, "position": position, "margin": margin, "opacity": opacity, "scale": scale])
+            ["image": operand, "position": position, "margin": margin, "opacity": opacity, "scale": scale])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
@@ -76,7 +76,7 @@ struct MaskProcessor: PointProcessor {
     let usesAlpha: Bool
 
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("mask", values: ["image": operand, "channel": usesAlpha ? "alpha" : "luminance"])
+        ProcessorIdentifier("mask", ["image": operand, "channel": usesAlpha ? "alpha" : "luminance"])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {

@@ -62,7 +62,7 @@ struct BlurProcessor: PointProcessor {
     var identifier: ProcessorIdentifier {
         ProcessorIdentifier(
             "blur",
-            values: [
+            [
                 "radius": effect.radius, "saturation": effect.saturation, "tint": effect.tint,
                 "tintMode": effect.tint.map { _ in effect.tintMode }, "mask": mask,
                 "maskChannel": mask.map { _ in maskUsesAlpha ? "alpha" : "luminance" },
@@ -139,7 +139,7 @@ extension PixelBuffer {
     ///
     /// - Parameter radius: in pixels, about twice the standard deviation of a Gaussian; at most 8192.
     /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
-    package func blurred(radius: Double, cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
+    public func blurred(radius: Double, cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         guard let blur = BoxBlur(radius: radius) else { return self }
         return try blurringColumns(by: blur, cancellation: cancellation)
             .blurringColumns(by: blur, cancellation: cancellation)

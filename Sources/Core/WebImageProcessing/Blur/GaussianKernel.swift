@@ -71,7 +71,7 @@ struct GaussianBlurProcessor: PointProcessor {
     let deviation: Double
 
     /// Such as `gaussianBlur(deviation:0.7)`.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("gaussianBlur", values: ["deviation": deviation]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("gaussianBlur", ["deviation": deviation]) }
 
     /// Beyond it, boxes are close enough and take less time.
     private static let widestKernel = 8.0

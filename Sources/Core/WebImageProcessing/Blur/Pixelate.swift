@@ -8,7 +8,7 @@ struct PixelateProcessor: PointProcessor {
     let side: Int
 
     /// Such as `pixelate(side:8)`.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("pixelate", values: ["side": side]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("pixelate", ["side": side]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         guard side >= 0 else { throw invalid("side", side) }

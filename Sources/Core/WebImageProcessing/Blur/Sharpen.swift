@@ -10,7 +10,7 @@ struct SharpenProcessor: PointProcessor {
 
     /// Such as `sharpen(deviation:0.7)`.
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("sharpen", values: ["deviation": deviation, "space": "lightness"])
+        ProcessorIdentifier("sharpen", ["deviation": deviation, "space": "lightness"])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {

@@ -48,7 +48,7 @@ struct ColorMatrix: Sendable, Equatable, ProcessorParameter {
 struct ColorMatrixProcessor: PointProcessor {
     let matrix: ColorMatrix
 
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("colorMatrix", values: ["elements": matrix]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("colorMatrix", ["elements": matrix]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         guard matrix.elements.count == 20 else { throw invalid("elements.count", matrix.elements.count) }
@@ -61,7 +61,7 @@ struct TintProcessor: PointProcessor {
     let color: Color
     let mode: BlendMode
 
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("tint", values: ["color": color, "mode": mode]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("tint", ["color": color, "mode": mode]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         try checkColor("color", color)

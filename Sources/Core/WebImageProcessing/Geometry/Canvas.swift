@@ -94,7 +94,7 @@ private struct SolidColorProcessor: PointProcessor {
     let color: Color
     let size: PointSize
 
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("solidColor", values: ["color": color, "size": size]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("solidColor", ["color": color, "size": size]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         try makePixels(in: context)
@@ -124,7 +124,7 @@ struct DrawInRectProcessor: PointProcessor {
     var identifier: ProcessorIdentifier {
         ProcessorIdentifier(
             "draw",
-            values: [
+            [
                 "rect": rect, "canvas": canvas, "contentMode": contentMode, "clips": clips,
                 "background": background,
             ])

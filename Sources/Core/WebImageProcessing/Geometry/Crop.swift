@@ -12,8 +12,8 @@ struct CropProcessor: PointProcessor {
     /// Such as `crop(rect:[10,20,100,50],unit:points)`.
     var identifier: ProcessorIdentifier {
         switch area {
-        case .points(let rect): ProcessorIdentifier("crop", values: ["rect": rect, "unit": "points"])
-        case .pixels(let rect): ProcessorIdentifier("crop", values: ["rect": rect, "unit": "pixels"])
+        case .points(let rect): ProcessorIdentifier("crop", ["rect": rect, "unit": "points"])
+        case .pixels(let rect): ProcessorIdentifier("crop", ["rect": rect, "unit": "pixels"])
         }
     }
 
@@ -44,7 +44,7 @@ struct InsetProcessor: PointProcessor {
     let color: Color
 
     /// Such as `inset(insets:[-4,0,-4,0],color:[1,1,1,1])`: from the top anticlockwise.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("inset", values: ["insets": insets, "color": color]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("inset", ["insets": insets, "color": color]) }
 
     /// Throws ``WebImageError/ProcessingFailure/emptyResult`` if edges meet or cross, or the image is outside of them.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {

@@ -18,16 +18,16 @@ enum GeometricStep {
     case crop(PixelRect)
 }
 
-extension Image {
-    /// Returns this image processed by `processors`, in order, and which part of it the result shows. Blocks the calling thread.
+extension ImageGeometry? {
+    /// Returns an image processed by `processors`, in order, and follows which part of it the result shows. Becomes `nil` if a processor does
+    /// something that a gain map cannot follow. Blocks the calling thread.
     ///
-    /// - Parameter geometry: of this image; becomes `nil` if a processor does something that a gain map cannot follow.
-    /// - Throws: the errors of ``processed(by:firstFrameOnly:cancellation:)``.
-    package func processed(
-        by processors: [ImageProcessor], tracking geometry: inout ImageGeometry?, cancellation: Cancellation? = nil
+    /// - Throws: the errors of ``Image/processed(by:firstFrameOnly:cancellation:)``.
+    package mutating func follow(
+        _ processors: [ImageProcessor], of image: Image, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
-        guard geometry != nil else { return try processed(by: processors, cancellation: cancellation) }
-        var image = self
+        guard self != nil else { return try image.processed(by: processors, cancellation: cancellation) }
+        var image = image
         for processor in ProcessorChain(processors).processors {
             try cancellation?.check()
             let step = try (processor.base as? any GeometricProcessor)?.step(of: image, cancellation: cancellation)
@@ -39,10 +39,10 @@ extension Image {
             }
             switch step {
             case .whole: break
-            case .part(let region): geometry?.crop(to: region, of: image.pixels.size)
-            case .turn(let orientation): geometry?.turn(from: orientation)
-            case .crop(let rect): geometry?.crop(to: PixelRegion(rect), of: image.pixels.size)
-            case nil: if result.pixels !== image.pixels { geometry = nil }
+            case .part(let region): self?.crop(to: region, of: image.pixels.size)
+            case .turn(let orientation): self?.turn(from: orientation)
+            case .crop(let rect): self?.crop(to: PixelRegion(rect), of: image.pixels.size)
+            case nil: if result.pixels !== image.pixels { self = nil }
             }
             image = result
         }
@@ -76,10 +76,10 @@ extension CodecRegistry {
         let cancellation = options.cancellation
         var options = options
         var geometry: ImageGeometry? = GainMap.formats.contains(format) ? ImageGeometry() : nil
-        let image = try image.processed(by: processors, tracking: &geometry, cancellation: cancellation)
+        let image = try geometry.follow(processors, of: image, cancellation: cancellation)
         if let geometry {
-            options.gainMap = try gainMap(
-                of: file, info(of: file, limits: limits, cancellation: cancellation), for: image, showing: geometry,
+            options.gainMap = try geometry.gainMap(
+                of: file, info(of: file, limits: limits, cancellation: cancellation), for: image, by: self,
                 options: DecodingOptions(limits: limits, cancellation: cancellation))
         }
         return try encode(image, as: format, options: options)
@@ -140,8 +140,8 @@ extension ResizeProcessor: GeometricProcessor {
     func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
         switch mode {
         case .stretch, .aspectFit, .aspectFill: return .whole
-        case .aspectFillCropped:
-            let (_, region) = filling(try boxSize(in: image.context), image.pixels.size)
+        case .aspectFillCropped(let focus):
+            let (_, region) = filling(try boxSize(in: image.context), image.pixels.size, focus)
             return .part(region)
         case .letterbox:
             let box = try boxSize(in: image.context)

@@ -62,10 +62,10 @@ struct GravityCropProcessor: Processor {
         switch extent {
         case .pixels(let size):
             ProcessorIdentifier(
-                "crop", values: ["extent": [size.width, size.height], "unit": "pixels", "gravity": gravity])
+                "crop", ["extent": [size.width, size.height], "unit": "pixels", "gravity": gravity])
         case .proportions(let width, let height):
             ProcessorIdentifier(
-                "crop", values: ["extent": [width, height], "unit": "proportions", "gravity": gravity])
+                "crop", ["extent": [width, height], "unit": "proportions", "gravity": gravity])
         }
     }
 

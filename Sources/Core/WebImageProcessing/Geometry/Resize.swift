@@ -1,4 +1,4 @@
-internal import WebImageCoding
+public import WebImageCoding
 internal import WebImageCore
 
 extension TargetSize {
@@ -18,21 +18,10 @@ enum FitMode: Sendable, Hashable {
     case aspectFit
     /// As small as possible while covering the box.
     case aspectFill
-    /// Exactly the box, filled; what extends beyond it at two sides is cut off.
-    case aspectFillCropped
+    /// Exactly the box, filled; what extends beyond it at two sides is cut off, with the focal point near the center.
+    case aspectFillCropped(FocalPoint)
     /// Exactly the box, with the whole image centered on a color, which also shows through translucent pixels.
     case letterbox(Color)
-}
-
-/// How resizing computes pixels.
-public enum ResizeFilter: Sendable, CaseIterable {
-    /// Lanczos with three lobes: the sharpest.
-    case lanczos
-    /// Averaged boxes of pixels, then a triangle filter: at least twice as fast without aliasing, a little softer. At
-    /// least 35 dB from Lanczos for photographs of 12 megapixels at a quarter to a twentieth of their width.
-    case fast
-    /// The nearest pixel, for pixel art. Smaller images alias.
-    case nearest
 }
 
 /// Pixel centers are at halves and premultiplied colors are filtered, so that nothing shifts and no edge darkens.
@@ -59,7 +48,7 @@ struct ResizeProcessor: PointProcessor {
             }
         return ProcessorIdentifier(
             "resize",
-            values: [
+            [
                 "width": width, "height": height, "unit": unit, "mode": mode, "filter": filter,
                 "upscaling": allowsUpscaling,
             ])
@@ -72,8 +61,8 @@ struct ResizeProcessor: PointProcessor {
         case .stretch, .aspectFit, .aspectFill:
             let size = resizeMode.size(of: pixels.size, in: box, allowsUpscaling: allowsUpscaling)
             return try resized(pixels, to: size, in: context)
-        case .aspectFillCropped:
-            let (size, region) = filling(box, pixels.size)
+        case .aspectFillCropped(let focus):
+            let (size, region) = filling(box, pixels.size, focus)
             return try resized(pixels, to: size, region: region, in: context)
         case .letterbox(let color):
             try checkColor("mode", color)
@@ -88,7 +77,9 @@ struct ResizeProcessor: PointProcessor {
     }
 
     /// The size that fills a box, and the part of an image that is scaled to it.
-    func filling(_ box: PixelSize, _ image: PixelSize) -> (size: PixelSize, region: PixelRegion) {
+    func filling(
+        _ box: PixelSize, _ image: PixelSize, _ focus: FocalPoint
+    ) -> (size: PixelSize, region: PixelRegion) {
         let (across, down) = (ratio(box.width, image.width), ratio(box.height, image.height))
         let factor = min(max(across, down), allowsUpscaling ? .infinity : 1)
         let size = PixelSize(
@@ -97,8 +88,8 @@ struct ResizeProcessor: PointProcessor {
         var region = PixelRegion(
             x: 0, y: 0, width: min(Double(size.width) / factor, Double(image.width)),
             height: min(Double(size.height) / factor, Double(image.height)))
-        region.x = (Double(image.width) - region.width) / 2
-        region.y = (Double(image.height) - region.height) / 2
+        region.x = FocalPoint.start(of: focus.left, part: region.width, in: Double(image.width))
+        region.y = FocalPoint.start(of: focus.top, part: region.height, in: Double(image.height))
         if factor == 1 {
             // Nothing is scaled, so nothing need be filtered.
             region.x.round(.down)
@@ -139,19 +130,13 @@ struct ResizeProcessor: PointProcessor {
         _ pixels: PixelBuffer, to size: PixelSize, region: PixelRegion? = nil, in context: ProcessingContext
     ) throws(WebImageError) -> PixelBuffer {
         try checkResult(size, of: pixels.size)
-        return switch filter {
-        case .lanczos:
-            try pixels.resampled(to: size, region: region, cancellation: context.cancellation)
-        case .nearest:
-            try pixels.resampled(to: size, region: region, filter: .nearest, cancellation: context.cancellation)
-        case .fast:
-            try pixels.quicklyResampled(to: size, region: region, cancellation: context.cancellation)
-        }
+        return try pixels.resampled(to: size, region: region, filter: filter, cancellation: context.cancellation)
     }
 }
 
 extension ResizeFilter: ProcessorParameter {
-    package var identifierValue: ProcessorIdentifier.Value {
+    /// Its text in an identifier.
+    public var identifierValue: ProcessorIdentifier.Value {
         switch self {
         case .lanczos: .text("lanczos")
         case .fast: .text("fast")
@@ -166,7 +151,9 @@ extension FitMode: ProcessorParameter {
         case .stretch: .text("stretch")
         case .aspectFit: .text("aspectFit")
         case .aspectFill: .text("aspectFill")
-        case .aspectFillCropped: .text("aspectFillCropped")
+        case .aspectFillCropped(.center): .text("aspectFillCropped")
+        case .aspectFillCropped(let focus):
+            ProcessorIdentifier.Value(verbatim: "aspectFillCropped\([focus.x, focus.y].identifierValue)")
         case .letterbox(let color): ProcessorIdentifier.Value(verbatim: "letterbox\(color.identifierValue)")
         }
     }

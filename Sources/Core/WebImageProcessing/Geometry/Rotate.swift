@@ -46,7 +46,7 @@ struct RotateProcessor: PointProcessor {
 
     /// Such as `rotate(degrees:30,keepsSize:no)`.
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("rotate", values: ["degrees": angle, "keepsSize": keepsSize])
+        ProcessorIdentifier("rotate", ["degrees": angle, "keepsSize": keepsSize])
     }
 
     /// Returns the same object if the angle is 0.

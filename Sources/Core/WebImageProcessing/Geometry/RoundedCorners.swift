@@ -25,7 +25,8 @@ public struct Border: Sendable, Hashable, ProcessorParameter {
         self.join = join
     }
 
-    package var identifierValue: ProcessorIdentifier.Value {
+    /// Its text in an identifier.
+    public var identifierValue: ProcessorIdentifier.Value {
         .list([width.identifierValue, color.identifierValue, .text(String(describing: join))])
     }
 }
@@ -61,7 +62,8 @@ struct CornerRadii: Equatable, ProcessorParameter {
     /// Clockwise from the top left corner.
     var clockwise: [Double] { [topLeft, topRight, bottomRight, bottomLeft] }
 
-    package var identifierValue: ProcessorIdentifier.Value { clockwise.identifierValue }
+    /// Its text in an identifier.
+    public var identifierValue: ProcessorIdentifier.Value { clockwise.identifierValue }
 }
 
 struct RoundedCornersProcessor: PointProcessor {
@@ -70,7 +72,7 @@ struct RoundedCornersProcessor: PointProcessor {
 
     /// Such as `roundedCorners(radii:[12,12,0,0],border:none)`.
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("roundedCorners", values: ["radii": radii, "border": border])
+        ProcessorIdentifier("roundedCorners", ["radii": radii, "border": border])
     }
 
     /// In pixels; sums of larger numbers might not be finite.
@@ -94,7 +96,7 @@ struct CircleProcessor: PointProcessor {
     let border: Border?
 
     /// Such as `circle(border:[[2,[1,1,1,1],miter]])`.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("circle", values: ["border": border]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("circle", ["border": border]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         try checkPositive("scale", context.scale)

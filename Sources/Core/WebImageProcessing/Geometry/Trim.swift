@@ -15,11 +15,11 @@ struct TrimProcessor: Processor {
     /// Such as `trim(tolerance:10)`.
     var identifier: ProcessorIdentifier {
         guard color != nil || symmetry != TrimSymmetry() || matte != nil else {
-            return ProcessorIdentifier("trim", values: ["tolerance": tolerance])
+            return ProcessorIdentifier("trim", ["tolerance": tolerance])
         }
         return ProcessorIdentifier(
             "trim",
-            values: [
+            [
                 "tolerance": tolerance, "color": color, "equalSides": symmetry.horizontal,
                 "equalEnds": symmetry.vertical, "matte": matte,
             ])

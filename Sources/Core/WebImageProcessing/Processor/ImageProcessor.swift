@@ -17,13 +17,12 @@ public import WebImageCore
 public struct ImageProcessor: Sendable {
     let base: any Processor
 
-    package init(_ base: any Processor) { self.base = base }
+    init(_ base: any Processor) { self.base = base }
 
     /// The processor's name with all parameters.
     public var identifier: ProcessorIdentifier { base.identifier }
 
-    /// Returns the processed image. Blocks the calling thread.
-    package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+    func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
         try base.process(image, cancellation: cancellation)
     }
 }
@@ -85,8 +84,14 @@ extension Image {
 }
 
 extension ImageProcessor {
-    /// Processes pixels that belong to no image, such as a frame of an animation.
-    package func processPixels(
+    /// Processes pixels that belong to no image, such as a frame of an animation. Blocks the calling thread.
+    ///
+    /// - Parameters:
+    ///   - pixels: premultiplied, in sRGB.
+    ///   - scale: pixels per point.
+    ///   - cancellation: polled every millisecond or two; `nil` for none.
+    /// - Throws: the errors of ``Image/processed(by:firstFrameOnly:cancellation:)``.
+    public func processPixels(
         _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         if let processor = base as? any PixelProcessor {
@@ -154,7 +159,7 @@ struct ProcessedAnimation: LimitedAnimation {
     var loopCount: Int { source.loopCount }
     var isComplete: Bool { source.isComplete }
     var byteCount: Int { source.byteCount }
-    var limits: DecodingLimits? { source.decodingLimits }
+    var limits: DecodingLimits? { (source as? any LimitedAnimation)?.limits }
 
     func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
 
@@ -195,7 +200,7 @@ package struct ProcessorChain: Processor {
 
     /// The chain's beginnings, shortest first, the whole chain last. The image each one makes can be cached, and shared
     /// by all chains that begin the same.
-    package var prefixes: [ProcessorChain] {
+    var prefixes: [ProcessorChain] {
         processors.indices.map { ProcessorChain(Array(processors[...$0])) }
     }
 

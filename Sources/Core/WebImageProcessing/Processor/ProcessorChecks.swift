@@ -103,7 +103,7 @@ package struct ProcessingContext: Sendable {
     /// Checked between batches of rows.
     package let cancellation: Cancellation?
 
-    package init(scale: Double = 1, cancellation: Cancellation? = nil) {
+    init(scale: Double = 1, cancellation: Cancellation? = nil) {
         self.scale = scale
         self.cancellation = cancellation
     }

@@ -141,6 +141,9 @@ typedef struct {
     size_t exif_length, xmp_length;
     /// The resolutions of JPEG 2000: each has half the sides of the one before.
     int resolution_count;
+    /// The strips or tiles of a TIFF, and their bytes; 0 for other formats.
+    uint32_t block_width, block_height;
+    size_t block_length;
     /// Where the image begins on the grid of which a reduction keeps every 2ⁿth column and row.
     uint32_t origin_x, origin_y;
     /// Whether the pixels are 255 (of 16 bits, 65,535) minus cyan, magenta, yellow and black, to be converted by the profile.
@@ -165,6 +168,11 @@ typedef struct {
     /// AVIF: whether the image is a grid of cells.
     bool is_grid;
 } cwi_choice;
+
+/// A part of the decoded pixels.
+typedef struct {
+    uint32_t x, y, width, height;
+} cwi_part;
 
 typedef struct cwi_file cwi_file;
 
@@ -198,6 +206,10 @@ cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixel
 /// Has a JPEG 2000 decoded in strips of so many rows of the result, each by itself; 0 for all at once. Strips take less memory and more
 /// time, the pixels are the same. A multiple of the distance of rows of any component. Damage is then an error.
 void cwi_file_set_strip_height(cwi_file *file, uint32_t row_count);
+
+/// Has only a part decoded, whose size the result then has; TIFF only, which reads the strips or tiles of the part. Returns whether it is a
+/// part of the image.
+bool cwi_file_set_part(cwi_file *file, cwi_part part);
 
 /// Draws an SVG at this size, as cairo's premultiplied ARGB32.
 cwi_result cwi_file_draw(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride);

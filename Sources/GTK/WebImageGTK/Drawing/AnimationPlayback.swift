@@ -7,6 +7,7 @@ internal import WebImage
     private let clock: ViewAnimationClock
     /// The size of all frames in points.
     private var size: PointSize
+    private var identity: AnimationIdentity?
 
     /// - Parameter receive: gets the player's events on the main thread, and the size of frames in points.
     init(
@@ -15,7 +16,8 @@ internal import WebImage
     ) {
         clock = ViewAnimationClock(host: host)
         size = image.size
-        player = AnimationPlayer(AnimatedImage(image), configuration: configuration, clock: clock)
+        identity = image.animation?.identity
+        player = clock.player(of: image, configuration: configuration)
         player.isVisible = false
         player.onEvent = { [weak self] event in
             MainActor.assumeIsolated {
@@ -30,7 +32,7 @@ internal import WebImage
 
     /// Continues with `image` if it is the same animation with more frames. Returns whether it is.
     func continues(with image: Image) -> Bool {
-        guard let source = image.animation, source.identity == player.image.source.identity else { return false }
+        guard let source = image.animation, source.identity == identity else { return false }
         update(to: image)
         return true
     }
@@ -38,7 +40,8 @@ internal import WebImage
     /// Continues at the same frame with `image`, the same animation with more frames or other pixels.
     func update(to image: Image) {
         size = image.size
-        player.update(to: AnimatedImage(image))
+        identity = image.animation?.identity
+        player.update(to: image)
     }
 
     func setVisible(_ isVisible: Bool) {

@@ -19,7 +19,7 @@ public import WebImage
     weak var host: ViewHost?
     let old: SlotPainter.Content
     let new: SlotPainter.Content
-    let contentMode: ImageContentMode?
+    let layout: SlotPainter.Layout
 
     /// Whether the theme of the view is dark: bright text on a dark background. `false` for a paintable without a widget.
     public var isDark: Bool { host?.isDark ?? false }
@@ -30,12 +30,12 @@ public import WebImage
     /// Draws the content before a transition: an image, a placeholder or nothing. The content keeps its proportions.
     public func drawOld() {
         // Without a mode the area has the new image's proportions, which must not distort the old image.
-        old.snapshot(into: snapshot, width: width, height: height, mode: contentMode ?? .scaleAspectFill)
+        old.snapshot(into: snapshot, width: width, height: height, layout.otherwise(.scaleAspectFill))
     }
 
     /// Draws the image on display, or the new image of a transition.
     public func drawNew() {
-        new.snapshot(into: snapshot, width: width, height: height, mode: contentMode ?? .scaleToFill)
+        new.snapshot(into: snapshot, width: width, height: height, layout.otherwise(.scaleToFill))
     }
 
     /// Draws with cairo in a centered box.

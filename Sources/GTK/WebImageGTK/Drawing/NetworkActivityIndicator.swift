@@ -19,7 +19,7 @@ extension ImageIndicator {
     public static func showNetworkActivity(
         in spinner: UnsafeMutablePointer<GtkWidget>,
         of activity: NetworkActivity? = nil
-    ) { NetworkActivityIndicator(spinner, of: activity ?? WebImageManager.Configuration.sharedNetworkActivity) }
+    ) { NetworkActivityIndicator(spinner, of: activity ?? WebImageManager.Configuration().networkActivity) }
 }
 
 /// Turns a `GtkSpinner`, which owns it, during network activity.

@@ -17,18 +17,32 @@ internal import WebImage
         var preferredSize: PointSize?
         var onSnapshot: (@MainActor () -> Void)?
         var foreground: (@MainActor (_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)?
+        var offset: (@MainActor (_ width: Double, _ height: Double) -> (x: Double, y: Double)?)?
+        var isRound = false
         /// The time of the first redraw request since the last drawing, in microseconds; `nil` if there is none.
         var undrawnSince: gint64?
 
         init(_ painter: SlotPainter) { self.painter = painter }
 
         /// The size in whole points.
-        var intrinsicSize: (width: gint, height: gint) { preferredSize?.wholePoints ?? painter.top.intrinsicSize }
+        var intrinsicSize: (width: gint, height: gint) { preferredSize?.wholePoints ?? painter.intrinsicSize }
 
         func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
             undrawnSince = nil
             onSnapshot?()
+            let offset = offset?(width, height)
+            if let offset {
+                var origin = graphene_point_t(x: Float(offset.x), y: Float(offset.y))
+                gtk_snapshot_save(snapshot)
+                gtk_snapshot_translate(snapshot, &origin)
+            }
+            if isRound {
+                var circle = GskRoundedRect(circleIn: PointSize(width: width, height: height))
+                gtk_snapshot_push_rounded_clip(snapshot, &circle)
+            }
             painter.snapshot(into: snapshot, width: width, height: height)
+            if isRound { gtk_snapshot_pop(snapshot) }
+            if offset != nil { gtk_snapshot_restore(snapshot) }
             foreground?(snapshot, width, height)
         }
     }
@@ -44,11 +58,11 @@ internal import WebImage
         get { state.painter }
         set {
             guard newValue !== state.painter else { return }
-            let oldSize = state.painter.top.intrinsicSize
+            let oldSize = state.painter.intrinsicSize
             state.painter.paintable = nil
             state.painter = newValue
             newValue.paintable = self
-            if oldSize != newValue.top.intrinsicSize { invalidateSize() }
+            if oldSize != newValue.intrinsicSize { invalidateSize() }
             invalidateContents()
         }
     }
@@ -67,6 +81,21 @@ internal import WebImage
     var onSnapshot: (@MainActor () -> Void)? {
         get { state.onSnapshot }
         set { state.onSnapshot = newValue }
+    }
+
+    /// Moves the image in an area. `nil` draws it in its place.
+    var offset: (@MainActor (_ width: Double, _ height: Double) -> (x: Double, y: Double)?)? {
+        get { state.offset }
+        set { state.offset = newValue }
+    }
+
+    /// Whether only the largest circle in the middle of the area is visible; `false` by default.
+    var isRound: Bool {
+        get { state.isRound }
+        set {
+            state.isRound = newValue
+            invalidateContents()
+        }
     }
 
     /// Draws in front of the image.
@@ -136,5 +165,16 @@ internal import WebImage
     ) -> Result? {
         guard let paintable else { return nil }
         return onMainThread(ObjectPointer(paintable)) { stateKey.value(of: $0).map(body) }
+    }
+}
+
+extension GskRoundedRect {
+    /// The largest circle in the middle of an area.
+    init(circleIn area: PointSize) {
+        let side = min(area.width, area.height)
+        var square = graphene_rect_t(
+            x: (area.width - side) / 2, y: (area.height - side) / 2, width: side, height: side)
+        self.init()
+        gsk_rounded_rect_init_from_rect(&self, &square, Float(side / 2))
     }
 }

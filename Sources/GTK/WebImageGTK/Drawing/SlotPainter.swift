@@ -27,6 +27,16 @@ internal import WebImage
         }
     }
     private var ownContentMode: ImageContentMode?
+    /// The point that stays visible where the image is cropped.
+    var focus = FocalPoint.center {
+        didSet { if focus != oldValue { paintable?.invalidateContents() } }
+    }
+    /// Whether ``ImageContentMode/scaleAspectFit`` enlarges images.
+    var enlarges = true {
+        didSet { if enlarges != oldValue { paintable?.invalidateContents() } }
+    }
+    /// Returns what is drawn while there is no image; `nil` for nothing.
+    var substitute: (@MainActor () -> Substitute?)?
     /// The painter of the view's main image.
     weak var primary: SlotPainter?
     /// Draws the indicator above all other content.
@@ -47,6 +57,8 @@ internal import WebImage
     var autoplay = true
     var autoplayFollowsSettings = false
     var onAnimationEvent: (@MainActor (AnimationPlayer.Event) -> Void)?
+    /// Whether the content alone is drawn: the view draws transitions, with ``transitionProgress``, and the indicator.
+    var drawsContentOnly = false
     /// Called after another image or placeholder was set.
     var onContentChange: (@MainActor () -> Void)?
 
@@ -62,6 +74,12 @@ internal import WebImage
     }
 
     var drawsImages: Bool { setImage == nil }
+
+    /// The preferred size in whole points; 0 by 0 for any size.
+    var intrinsicSize: (width: gint, height: gint) {
+        guard let substitute = substitute?(), substitute.hidesContent || top.isEmpty else { return top.intrinsicSize }
+        return substitute.intrinsicSize
+    }
 
     /// Plays the animation on display; `nil` for a still image.
     var player: AnimationPlayer? { playback?.player }
@@ -137,6 +155,12 @@ internal import WebImage
 
     var isInTransition: Bool { transition != nil }
 
+    /// Whether an image appears where nothing was.
+    var isAppearing: Bool { transition?.old.isEmpty == true }
+
+    /// The progress of the transition, from 0 to 1; `nil` if there is none.
+    var transitionProgress: Double? { transition?.progress }
+
     /// - Parameter progress: 0 shows the old content. 1 or more shows the new content and ends the transition.
     func setProgress(_ progress: Double) {
         guard transition != nil else { return }
@@ -146,15 +170,29 @@ internal import WebImage
     }
 
     func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
-        var frame = ImageFrame(
+        let layout = Layout(mode: contentMode, focus: focus, enlarges: enlarges)
+        if let substitute = substitute?() {
+            substitute.draw(into: snapshot, width: width, height: height, layout)
+            if substitute.hidesContent { return }
+        }
+        let frame = frame(snapshot, width, height, layout)
+        if let transition, !drawsContentOnly { transition.effect.draw(frame) } else { frame.drawNew() }
+        if !drawsContentOnly { snapshotIndicator(into: snapshot, width: width, height: height) }
+    }
+
+    func snapshotIndicator(into snapshot: OpaquePointer, width: Double, height: Double) {
+        guard let indicator else { return }
+        var frame = frame(snapshot, width, height, Layout())
+        frame.progress = indicatorProgress
+        indicator(frame)
+    }
+
+    private func frame(_ snapshot: OpaquePointer, _ width: Double, _ height: Double, _ layout: Layout) -> ImageFrame {
+        ImageFrame(
             snapshot: snapshot, size: PointSize(width: width, height: height), progress: transition?.progress,
             time: Double(indicatorTime) / 1_000_000,
             isRightToLeft: isRightToLeft ?? host?.isRightToLeft ?? false, host: host, old: transition?.old ?? .empty,
-            new: top, contentMode: contentMode)
-        if let transition { transition.effect.draw(frame) } else { frame.drawNew() }
-        guard let indicator else { return }
-        frame.progress = indicatorProgress
-        indicator(frame)
+            new: top, layout: layout)
     }
 
     // MARK: Animation
@@ -179,6 +217,27 @@ internal import WebImage
 // MARK: - Content
 
 extension SlotPainter {
+    /// How images are placed in an area.
+    struct Layout {
+        /// `nil` if the area has the image's proportions.
+        var mode: ImageContentMode?
+        var focus = FocalPoint.center
+        /// Whether ``ImageContentMode/scaleAspectFit`` enlarges.
+        var enlarges = true
+
+        /// Returns a layout with a mode, which `mode` takes precedence over.
+        func otherwise(_ other: ImageContentMode) -> Layout {
+            Layout(mode: mode ?? other, focus: focus, enlarges: enlarges)
+        }
+
+        func place(_ size: PointSize, in area: PointRect) -> PointRect {
+            guard let mode, mode != .scaleToFill, size.width > 0, size.height > 0 else { return area }
+            let isSmaller = size.width <= area.width && size.height <= area.height
+            let fits = mode == .scaleAspectFit && !enlarges && isSmaller
+            return (fits ? .center : mode).rect(of: size, in: area, focus: focus)
+        }
+    }
+
     /// Content to draw.
     @MainActor enum Content {
         /// Draws nothing.
@@ -235,8 +294,16 @@ extension SlotPainter {
             }
         }
 
+        /// The size in points; `nil` for any size.
+        var size: PointSize? {
+            switch self {
+            case .empty, .color: nil
+            case .texture(_, let size, _), .rows(_, let size, _): size.width > 0 && size.height > 0 ? size : nil
+            }
+        }
+
         /// Draws the content in an area of `width` by `height` points, clipped to that area.
-        func snapshot(into snapshot: OpaquePointer, width: Double, height: Double, mode: ImageContentMode) {
+        func snapshot(into snapshot: OpaquePointer, width: Double, height: Double, _ layout: Layout) {
             let area = PointRect(x: 0, y: 0, width: width, height: height)
             switch self {
             case .empty:
@@ -246,19 +313,18 @@ extension SlotPainter {
                 var rect = graphene_rect_t(area)
                 gtk_snapshot_append_color(snapshot, &components, &rect)
             case .texture(let texture, let size, let ownMode):
-                append(texture, size, to: snapshot, in: area, ownMode ?? mode)
+                append(texture, size, to: snapshot, in: area, ownMode.map { Layout(mode: $0) } ?? layout)
             case .rows(let texture, let size, let base):
-                base.snapshot(into: snapshot, width: width, height: height, mode: mode)
-                append(texture, size, to: snapshot, in: area, mode)
+                base.snapshot(into: snapshot, width: width, height: height, layout)
+                append(texture, size, to: snapshot, in: area, layout)
             }
         }
 
         private func append(
             _ texture: ObjectReference, _ size: PointSize, to snapshot: OpaquePointer, in area: PointRect,
-            _ mode: ImageContentMode
+            _ layout: Layout
         ) {
-            let fills = mode == .scaleToFill || size.width <= 0 || size.height <= 0
-            let place = fills ? area : mode.rect(of: size, in: area)
+            let place = layout.place(size, in: area)
             var (clip, rect) = (graphene_rect_t(area), graphene_rect_t(place))
             var isClipped = place.x < 0 || place.y < 0 || place.width > area.width || place.height > area.height
             let columns = Double(gdk_texture_get_width(texture.pointer.opaque))

@@ -88,7 +88,7 @@ internal import WebImage
     /// Makes managers without their own hook hold the application.
     static func install() {
         let mainThread = UInt(bitPattern: g_thread_self())
-        WebImageManager.Configuration.standardBackgroundTask.withLock { hook in
+        standardBackgroundTask.withLock { hook in
             hook = { _ in
                 let hold = ApplicationHold()
                 // GIO counts holds without a lock. On the main thread it takes effect at once: the application may be

@@ -35,6 +35,8 @@ internal import WebImage
     var isDrawn = false {
         didSet { if isDrawn != oldValue { visibilityDidChange() } }
     }
+    /// What is known of the widget's place in scrolled windows.
+    var place = Place()
     private let isBare: Bool
     private var onStateChange: [@MainActor () -> Void] = []
     private var retryControls: RetryControls?
@@ -48,7 +50,12 @@ internal import WebImage
         isBare = false
         let pointer = ObjectPointer(widget)
         pointer.onSignal("map") { [weak self] in self?.visibilityDidChange() }
-        pointer.onSignal("unmap") { [weak self] in self?.visibilityDidChange() }
+        pointer.onSignal("unmap") { [weak self] in
+            self?.placeIsUnknown()
+            self?.visibilityDidChange()
+        }
+        // A list has taken the cell.
+        pointer.onChange(of: "root") { [weak self] in self?.checkPlace() }
         pointer.onSignal("destroy") { [weak self] in self?.didDestroyWidget() }
         pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
         pointer.onChange(of: "scale-factor") { [weak self] in self?.displaySizeDidChange() }
@@ -190,55 +197,5 @@ internal import WebImage
         if retryFocus != nil { retryControls?.remove() }
         retryControls = nil
         widget = nil
-    }
-}
-
-/// Tells whether a `GtkScrolledWindow` is being scrolled. The widget owns it.
-@MainActor final class ScrollWatch {
-    /// Returns the watch of the nearest scrolled window around `widget`; `nil` if there is none.
-    static func around(_ widget: UnsafeMutablePointer<GtkWidget>) -> ScrollWatch? {
-        guard let ancestor = gtk_widget_get_ancestor(widget, gtk_scrolled_window_get_type()) else { return nil }
-        let pointer = ObjectPointer(ancestor)
-        if let watch = key.value(of: pointer) { return watch }
-        let watch = ScrollWatch(pointer)
-        key.set(watch, on: pointer)
-        return watch
-    }
-
-    private static let key = AssociationKey<ScrollWatch>("web-image-scroll-watch")
-
-    /// How long nothing must have moved until scrolling counts as ended; about nine frames.
-    static let restMilliseconds: UInt32 = 150
-
-    private var restCall: MainLoopCall?
-    private var waiting: [@MainActor () -> Void] = []
-
-    private init(_ scrolledWindow: ObjectPointer) {
-        let adjustments = [
-            gtk_scrolled_window_get_hadjustment(scrolledWindow.opaque),
-            gtk_scrolled_window_get_vadjustment(scrolledWindow.opaque),
-        ]
-        for adjustment in adjustments.compactMap({ $0 }) {
-            ObjectPointer(adjustment).onSignal("value-changed") { [weak self] in self?.didScroll() }
-        }
-    }
-
-    var isScrolling: Bool { restCall != nil }
-
-    /// Calls `body` once, later, after scrolling has ended.
-    func whenAtRest(_ body: @escaping @MainActor () -> Void) {
-        waiting.append(body)
-        if restCall == nil { didScroll() }
-    }
-
-    private func didScroll() {
-        restCall = MainLoopCall.after(milliseconds: Self.restMilliseconds) { [weak self] in self?.didRest() }
-    }
-
-    private func didRest() {
-        restCall = nil
-        let bodies = waiting
-        waiting = []
-        for body in bodies { body() }
     }
 }

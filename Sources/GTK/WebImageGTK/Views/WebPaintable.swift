@@ -40,7 +40,7 @@ import WebImage
         picturePaintable = PicturePaintable(imageSlot.painter)
         host.add(imageSlot)
         guard let widget else {
-            imageSlot.loadsOffscreen = true
+            (imageSlot.loading, imageSlot.loadsOffscreen) = (.eager, true)
             picturePaintable.onSnapshot = { [weak self] in self?.setDrawn(true) }
             picturePaintable.onInvalidate = { [weak self] in self?.didInvalidate() }
             return
@@ -64,6 +64,42 @@ import WebImage
 
     /// The `GdkPaintable`, valid during the life of this object. Callers that store it must retain it, as widgets do.
     public var paintable: OpaquePointer { picturePaintable.reference.pointer.opaque }
+
+    // MARK: Display
+
+    /// How the image fits the area in which it is drawn.
+    ///
+    /// `GTK_CONTENT_FIT_FILL`, the default, is for widgets that draw a paintable with its own proportions: the paintable has the image's size
+    /// and fills the area. With the others it has no size of its own, takes the area that the widget gives it, and covers it, or fits in it,
+    /// also without enlarging (`GTK_CONTENT_FIT_SCALE_DOWN`). Use them in widgets that would show bars beside the image, such as an `AdwAvatar`.
+    /// Setting it sets ``ImageSlotOwner/contentMode``.
+    public var contentFit = GTK_CONTENT_FIT_FILL {
+        didSet {
+            imageSlot.contentMode =
+                switch contentFit {
+                case GTK_CONTENT_FIT_FILL: .scaleToFill
+                case GTK_CONTENT_FIT_COVER: .scaleAspectFill
+                default: .scaleAspectFit
+                }
+            imageSlot.painter.enlarges = contentFit != GTK_CONTENT_FIT_SCALE_DOWN
+            picturePaintable.preferredSize =
+                contentFit == GTK_CONTENT_FIT_FILL ? nil : PointSize(width: 0, height: 0)
+        }
+    }
+
+    /// A `GdkPaintable` that is drawn while the image is being loaded, below a placeholder of `setImage`; `nil`, the default, draws nothing.
+    /// Retained.
+    public var pending: OpaquePointer? {
+        get { imageSlot.pending?.reference.pointer.opaque }
+        set { imageSlot.pending = imageSlot.watched(newValue) }
+    }
+
+    /// A `GdkPaintable` that is drawn while there is no image and none is being loaded: without a URL, and after a load has failed, such as with
+    /// 404. It takes the place of the placeholder. `nil`, the default, leaves the placeholder. Retained.
+    public var fallback: OpaquePointer? {
+        get { imageSlot.fallback?.reference.pointer.opaque }
+        set { imageSlot.fallback = imageSlot.watched(newValue) }
+    }
 
     // MARK: Without a widget
 

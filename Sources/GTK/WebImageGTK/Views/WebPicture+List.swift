@@ -39,7 +39,7 @@ extension WebPicture {
         func position(of listItem: ObjectPointer) -> Int { Int(gtk_list_item_get_position(listItem.opaque)) }
         pointer.onSignal("setup") { (listItem: ObjectPointer) in
             let picture = WebPicture()
-            picture.loadsOffscreen = true
+            (picture.loading, picture.loadsOffscreen) = (.eager, true)
             gtk_list_item_set_child(listItem.opaque, makeCell(picture))
             cellKey.set(picture, on: listItem)
             listItem.onChange(of: "selected") { [weak picture] in

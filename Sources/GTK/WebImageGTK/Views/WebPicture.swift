@@ -14,8 +14,9 @@ public import WebImage
 /// The widget owns the `WebPicture`, so callers need not retain it. Destroying the widget cancels the load and releases
 /// the `WebPicture`. Like any new widget, one that is never added to a container is never freed.
 ///
-/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen at most `low`. When the widget
-/// leaves the screen, its load is cancelled once the main loop is idle, so that moving it between containers does not
+/// Loads follow visibility. A picture loads while it is mapped, and less than a page away from the visible area of the
+/// scrolled windows around it; ``ImageSlotOwner/loading`` can make it load at once. On screen (mapped) a load has its
+/// own priority, off screen at most `low`. When the widget leaves the screen, its load is cancelled once the main loop is idle, so that moving it between containers does not
 /// count. The load starts again when the widget returns. In a list, set the URL when an item is bound and call
 /// ``ImageSlotOwner/prepareForReuse()`` when it is unbound, or use ``makeListItemFactory(makeCell:unbind:bind:)``.
 ///
@@ -26,7 +27,7 @@ public import WebImage
     /// The slot of the image, with the operation key `image`.
     public let imageSlot: ImageSlot
 
-    let paintable: PicturePaintable
+    let picturePaintable: PicturePaintable
     private let host: ViewHost
     private var highlightedSlot: ImageSlot?
     private var sizeCall: MainLoopCall?
@@ -43,16 +44,17 @@ public import WebImage
         self.widget = widget
         host = ViewHost.of(widget)
         imageSlot = ImageSlot(key: "image", host: host)
-        paintable = PicturePaintable(imageSlot.painter)
+        picturePaintable = PicturePaintable(imageSlot.painter)
         let pointer = ObjectPointer(widget)
         ownership = WidgetOwnership(of: pointer, under: Self.key)
         if let former = Self.key.value(of: pointer)?.highlightedSlot { host.remove(former) }
         host.add(imageSlot)
         ownership.begin(with: self) { [weak self] in self?.didDestroyWidget() }
         configure(imageSlot)
-        gtk_picture_set_paintable(pointer.opaque, paintable.reference.pointer.opaque)
-        paintable.onSnapshot = { [weak self] in self?.willDraw() }
-        paintable.foreground = { [weak host] in host?.drawFocusOutline(into: $0, width: $1, height: $2) }
+        gtk_picture_set_paintable(pointer.opaque, picturePaintable.reference.pointer.opaque)
+        picturePaintable.onSnapshot = { [weak self] in self?.willDraw() }
+        picturePaintable.offset = { [weak self] in self?.offset(width: $0, height: $1) }
+        picturePaintable.foreground = { [weak host] in host?.drawFocusOutline(into: $0, width: $1, height: $2) }
         host.whenStateChanges { [weak self] in self?.updateHighlight() }
         imageSlot.visibilityDidChange()
     }
@@ -105,6 +107,7 @@ public import WebImage
         host.add(slot)
         configure(slot)
         slot.primary = imageSlot
+        slot.loading = imageSlot.loading
         slot.loadsOffscreen = imageSlot.loadsOffscreen
         slot.releasesImageOffscreen = imageSlot.releasesImageOffscreen
         slot.painter.primary = imageSlot.painter
@@ -121,7 +124,7 @@ public import WebImage
         guard let highlightedSlot else { return }
         let isWanted = isHighlighted || host.stateFlags.areHighlighting
         let showsIt = isWanted && !highlightedSlot.painter.top.isEmpty
-        paintable.painter = showsIt ? highlightedSlot.painter : imageSlot.painter
+        picturePaintable.painter = showsIt ? highlightedSlot.painter : imageSlot.painter
         imageSlot.isOnShow = !showsIt
         highlightedSlot.isOnShow = showsIt
     }
@@ -133,7 +136,7 @@ public import WebImage
     private func takeWholeArea() {
         if imageSlot.painter.contentMode == nil { imageSlot.painter.contentMode = contentModeOfWidget }
         gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
-        paintable.invalidateContents()
+        picturePaintable.invalidateContents()
     }
 
     private var contentModeOfWidget: ImageContentMode {
@@ -142,6 +145,20 @@ public import WebImage
         case GTK_CONTENT_FIT_COVER: .scaleAspectFill
         default: .scaleAspectFit
         }
+    }
+
+    /// Where a `GtkPicture` that covers its area, and centers the image, moves it for the focal point; `nil` for the center, and where
+    /// the painter lays out the image.
+    private func offset(width: Double, height: Double) -> (x: Double, y: Double)? {
+        let painter = picturePaintable.painter
+        guard painter.focus != .center, painter.contentMode == nil, contentModeOfWidget == .scaleAspectFill else {
+            return nil
+        }
+        let (areaWidth, areaHeight) = (Double(gtk_widget_get_width(widget)), Double(gtk_widget_get_height(widget)))
+        return (
+            (width - areaWidth) / 2 - FocalPoint.start(of: painter.focus.left, part: areaWidth, in: width),
+            (height - areaHeight) / 2 - FocalPoint.start(of: painter.focus.top, part: areaHeight, in: height)
+        )
     }
 
     /// The size that the widget prefers, in points; `nil`, the default, prefers the image's size.
@@ -174,7 +191,7 @@ public import WebImage
         let size = fixedSize ?? naturalSize
         // From now on the paintable has the proportions of the widget, and lays out the image itself.
         if size != nil { takeWholeArea() }
-        paintable.preferredSize = size
+        picturePaintable.preferredSize = size
     }
 
     /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need
@@ -205,7 +222,7 @@ public import WebImage
         // A widget with another reference is disposed of again at its end. GTK 4.8's GtkPicture releases its paintable
         // both times because it does not clear the field. This adds a reference for the second time and clears the
         // field.
-        let pointer = paintable.reference.pointer
+        let pointer = picturePaintable.reference.pointer
         guard gtk_picture_get_paintable(picture) == pointer.opaque else { return }
         g_object_ref(pointer.address)
         gtk_picture_set_paintable(picture, nil)

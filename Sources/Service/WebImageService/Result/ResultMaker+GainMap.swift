@@ -10,8 +10,8 @@ extension ResultMaker {
         of source: Data, _ info: ImageInfo, for image: Image, _ geometry: ImageGeometry?, _ cancellation: Cancellation
     ) throws(WebImageError) -> GainMap? {
         guard let geometry else { return nil }
-        return try codecs.gainMap(
-            of: source, info, for: image, showing: geometry,
+        return try geometry.gainMap(
+            of: source, info, for: image, by: codecs,
             options: DecodingOptions(limits: limits.decoding, cancellation: cancellation))
     }
 }

@@ -274,12 +274,12 @@ struct ResultMaker: Sendable {
         var image = try measured(.decode) { () throws(WebImageError) in try codecs.decode(data, options: options) }
         if let trim = recipe.trim {
             image = try measured(.process) { () throws(WebImageError) in
-                try image.processed(
-                    by: [
+                try shown.follow(
+                    [
                         .trim(
                             tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry, matte: Self.trimMatte
                         )
-                    ], tracking: &shown, cancellation: cancellation)
+                    ], of: image, cancellation: cancellation)
             }
             size = image.pixels.size
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
@@ -292,7 +292,7 @@ struct ResultMaker: Sendable {
             recipe, geometry, turn: turn, source: turn.applied(to: size),
             decoded: turn.applied(to: image.pixels.size), mark: mark, cancellation: cancellation)
         image = try measured(.process) { () throws(WebImageError) in
-            try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
+            try shown.follow(steps.processors, of: image, cancellation: cancellation)
         }
         return (image, shown)
     }

@@ -26,7 +26,7 @@ final class SharedLoad: PausableTask {
     private let store: SharedStore
     private let base: any ImageLoader
     /// The base loader with its rules for shared responses; `nil` for custom loaders.
-    private let origin: (any SharingLoader)?
+    private let origin: SharingRules?
     private let request: LoaderRequest
     private let headersSent: [HTTPHeader]
     private let handler: @Sendable (LoaderEvent) -> Void
@@ -36,11 +36,12 @@ final class SharedLoad: PausableTask {
     private let name: String
 
     init(
-        _ store: SharedStore, _ base: any ImageLoader, _ request: LoaderRequest, _ headersSent: [HTTPHeader],
+        _ store: SharedStore, _ base: any ImageLoader, _ rules: SharingRules?, _ request: LoaderRequest,
+        _ headersSent: [HTTPHeader],
         _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         (self.store, self.base, self.request, self.handler) = (store, base, request, handler)
-        origin = base as? any SharingLoader
+        origin = rules
         self.headersSent = headersSent
         name = request.url.withoutFragment.absoluteString
         transfer = ReplaceableTask(priority: priority)
@@ -277,7 +278,7 @@ final class SharedLoad: PausableTask {
             recorder.begin(response)
             recorder.refuse()
         case .report, .refused:
-            if let metrics = event.metrics { recorder.note(metrics) }
+            if case .report(.metrics(let metrics)) = event { recorder.note(metrics) }
             handler(event)
         case .finished(let result):
             transfer.end()  // Another load may follow.

@@ -11,7 +11,7 @@ struct SharedLoader: LoaderDecorator {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
-        let headers = base.headersSent(for: request)
+        let headers = base.requestHeaders(for: request)
         guard ["http", "https"].contains(request.url.scheme?.lowercased()) else {
             return base.load(request, priority: priority, handler: handler)
         }
@@ -19,7 +19,7 @@ struct SharedLoader: LoaderDecorator {
             handler(.report(.noted("shared cache: not used for this request: \(obstacle)")))
             return base.load(request, priority: priority, handler: handler)
         }
-        let load = SharedLoad(cache.store, base, request, headers, priority, handler)
+        let load = SharedLoad(cache.store, base, SharingRules(of: origin), request, headers, priority, handler)
         if request.bypassesSharedCache {
             load.startWithoutLookUp(because: "what it has is no image")
         } else if cache.store.isPausing {
@@ -33,26 +33,12 @@ struct SharedLoader: LoaderDecorator {
     private func obstacle(
         to request: LoaderRequest, headersSent headers: [HTTPHeader]
     ) -> HTTPCachePolicy.SharedObstacle? {
-        if (base as? any SharingLoader)?.hasPrivateAccess(for: request) ?? false { return .personalRequest }
+        if SharingRules(of: origin)?.hasPrivateAccess(for: request) ?? false { return .personalRequest }
         return HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers)
     }
-}
 
-/// Of a cache in front of another one, the loader behind both is called.
-extension SharedLoader: SharingLoader {
-    private var origin: (any SharingLoader)? { base as? any SharingLoader }
-
-    func hasPrivateAccess(for request: LoaderRequest) -> Bool { origin?.hasPrivateAccess(for: request) ?? false }
-
-    func blockReason(for url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
-        origin?.blockReason(for: url, servedFrom: address)
-    }
-
-    func accepts(_ response: CachedResponse, byteCount: Int) -> Bool {
-        origin?.accepts(response, byteCount: byteCount) ?? true
-    }
-
-    func reportsServerAddress(of url: URL) -> Bool { origin?.reportsServerAddress(of: url) ?? false }
+    /// The loader behind this cache, and those behind it.
+    private var origin: any ImageLoader { (base as? SharedLoader)?.origin ?? base }
 }
 
 extension WebImageManager.Configuration {

@@ -111,9 +111,11 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
 
 /// The keys of an account. They appear in no description and no log.
 public struct S3Credential: Sendable, CustomStringConvertible, CustomReflectable {
-    package let keyID: String
+    /// The access key's ID, which requests name.
+    public let keyID: String
     let secret: String
-    package let sessionToken: String?
+    /// The token of temporary credentials; `nil` for lasting ones.
+    public let sessionToken: String?
 
     /// Creates a credential; `sessionToken` is for temporary keys.
     public init(keyID: String, secret: String, sessionToken: String? = nil) {

@@ -29,7 +29,9 @@ import WebImageMap
 
     init(samples: Samples) {
         let introduction = ObjectPointer.label(
-            "A WebMarker shows an image at a place. Its load is paused while it is off the map. Hover a marker, or move the focus to it with Tab, to see its highlighted image; drag and scroll to move the map."
+            localized(
+                "A WebMarker shows an image at a place. Its load is paused while it is off the map. Hover a marker, or move the focus to it with Tab, to see its highlighted image; drag and scroll to move the map."
+            )
         )
         let frame = ObjectPointer(map.widget).expanding()
         map.center(latitude: 46.7, longitude: 10.3, zoomLevel: 7.4)

@@ -20,12 +20,17 @@ struct ProcessorKind: Sendable {
 extension ProcessorKind {
     private static let geometry: [ProcessorKind] = [
         ProcessorKind(
-            name: "resize", title: "Resize",
+            name: "resize", title: localized("Resize"),
             fields: [
-                .choice("mode", "Mode", ["Fit", "Fill and crop", "Fill", "Stretch", "Letterbox"]),
-                .number("width", "Width", 16...720, 480, unit: "pixels"),
-                .number("height", "Height", 16...720, 320, unit: "pixels"),
-                .color("color", "Color of the letterbox", .black),
+                .choice(
+                    "mode", localized("Mode"),
+                    [
+                        localized("Fit"), localized("Fill and crop"), localized("Fill"), localized("Stretch"),
+                        localized("Letterbox"),
+                    ]),
+                .number("width", localized("Width"), 16...720, 480, unit: localized("pixels")),
+                .number("height", localized("Height"), 16...720, 320, unit: localized("pixels")),
+                .color("color", localized("Color of the letterbox"), .black),
             ],
             make: { values, _ in
                 let size = TargetSize.pixels(width: values.whole("width"), height: values.whole("height"))
@@ -48,11 +53,12 @@ extension ProcessorKind {
                 }
             }),
         ProcessorKind(
-            name: "crop", title: "Crop",
+            name: "crop", title: localized("Crop"),
             fields: [
-                .number("x", "Left", 0...700, 120, unit: "pixels"), .number("y", "Top", 0...700, 60, unit: "pixels"),
-                .number("width", "Width", 1...720, 360, unit: "pixels"),
-                .number("height", "Height", 1...720, 280, unit: "pixels"),
+                .number("x", localized("Left"), 0...700, 120, unit: localized("pixels")),
+                .number("y", localized("Top"), 0...700, 60, unit: localized("pixels")),
+                .number("width", localized("Width"), 1...720, 360, unit: localized("pixels")),
+                .number("height", localized("Height"), 1...720, 280, unit: localized("pixels")),
             ],
             make: { values, _ in
                 .crop(
@@ -65,10 +71,10 @@ extension ProcessorKind {
                 return SwiftCode.call("crop", "toPixels: PixelRect(\(sides.joined(separator: ", ")))")
             }),
         ProcessorKind(
-            name: "inset", title: "Inset",
+            name: "inset", title: localized("Inset"),
             fields: [
-                .number("distance", "Distance", -80...80, -24, unit: "points"),
-                .color("color", "Color outside", .white),
+                .number("distance", localized("Distance"), -80...80, -24, unit: localized("points")),
+                .color("color", localized("Color outside"), .white),
             ],
             make: { values, _ in .inset(values.number("distance"), color: values.color("color")) },
             code: { values in
@@ -77,22 +83,22 @@ extension ProcessorKind {
                     "color: \(SwiftCode.color(values.color("color")))")
             }),
         ProcessorKind(
-            name: "corners", title: "Rounded corners",
-            fields: [.number("radius", "Radius", 0...200, 40, unit: "points")] + borderFields,
+            name: "corners", title: localized("Rounded corners"),
+            fields: [.number("radius", localized("Radius"), 0...200, 40, unit: localized("points"))] + borderFields,
             make: { values, _ in .roundedCorners(radius: values.number("radius"), border: border(values)) },
             code: { values in
                 SwiftCode.call(
                     "roundedCorners", "radius: \(SwiftCode.number(values.number("radius")))", borderCode(values))
             }),
         ProcessorKind(
-            name: "circle", title: "Circle", fields: borderFields,
+            name: "circle", title: localized("Circle"), fields: borderFields,
             make: { values, _ in .circle(border: border(values)) },
             code: { values in SwiftCode.call("circle", borderCode(values)) }),
         ProcessorKind(
-            name: "rotate", title: "Rotate",
+            name: "rotate", title: localized("Rotate"),
             fields: [
-                .number("degrees", "Angle", -180...180, 12, unit: "degrees"),
-                .flag("keepsSize", "Keep the size", false),
+                .number("degrees", localized("Angle"), -180...180, 12, unit: localized("degrees")),
+                .flag("keepsSize", localized("Keep the size"), false),
             ],
             make: { values, _ in .rotate(degrees: values.number("degrees"), keepsSize: values.flag("keepsSize")) },
             code: { values in
@@ -101,8 +107,11 @@ extension ProcessorKind {
                     values.flag("keepsSize") ? "keepsSize: true" : nil)
             }),
         ProcessorKind(
-            name: "flip", title: "Flip",
-            fields: [.flag("horizontally", "Horizontally", true), .flag("vertically", "Vertically", false)],
+            name: "flip", title: localized("Flip"),
+            fields: [
+                .flag("horizontally", localized("Horizontally"), true),
+                .flag("vertically", localized("Vertically"), false),
+            ],
             make: { values, _ in
                 .flip(horizontally: values.flag("horizontally"), vertically: values.flag("vertically"))
             },
@@ -114,11 +123,11 @@ extension ProcessorKind {
 
     private static let colors: [ProcessorKind] = [
         ProcessorKind(
-            name: "color", title: "Saturation, brightness, contrast",
+            name: "color", title: localized("Saturation, brightness, contrast"),
             fields: [
-                .number("saturation", "Saturation", 0...3, 1.4, digits: 2),
-                .number("brightness", "Brightness", -0.5...0.5, 0, digits: 2),
-                .number("contrast", "Contrast", 0...2, 1.1, digits: 2),
+                .number("saturation", localized("Saturation"), 0...3, 1.4, digits: 2),
+                .number("brightness", localized("Brightness"), -0.5...0.5, 0, digits: 2),
+                .number("contrast", localized("Contrast"), 0...2, 1.1, digits: 2),
             ],
             make: { values, _ in
                 .color(
@@ -132,20 +141,21 @@ extension ProcessorKind {
                 return ".color(\(parts.joined(separator: ", ")))"
             }),
         ProcessorKind(
-            name: "grayscale", title: "Grayscale", fields: [], make: { _, _ in .grayscale() },
+            name: "grayscale", title: localized("Grayscale"), fields: [], make: { _, _ in .grayscale() },
             code: { _ in ".grayscale()" }),
         ProcessorKind(
-            name: "inverted", title: "Inverted colors", fields: [], make: { _, _ in .inverted() },
+            name: "inverted", title: localized("Inverted colors"), fields: [], make: { _, _ in .inverted() },
             code: { _ in ".inverted()" }),
         ProcessorKind(
-            name: "sepia", title: "Sepia", fields: [.number("amount", "Amount", 0...1, 0.8, digits: 2)],
+            name: "sepia", title: localized("Sepia"),
+            fields: [.number("amount", localized("Amount"), 0...1, 0.8, digits: 2)],
             make: { values, _ in .sepia(values.number("amount")) },
             code: { values in SwiftCode.call("sepia", SwiftCode.number(values.number("amount"))) }),
         ProcessorKind(
-            name: "tint", title: "Tint",
+            name: "tint", title: localized("Tint"),
             fields: [
-                .color("color", "Color", Color(red: 0.9, green: 0.4, blue: 0.1)),
-                .choice("mode", "Blend mode", tintModes.map(\.title)),
+                .color("color", localized("Color"), Color(red: 0.9, green: 0.4, blue: 0.1)),
+                .choice("mode", localized("Blend mode"), tintModes.map(\.title)),
             ],
             make: { values, _ in .tint(values.color("color"), mode: tintModes[values.choice("mode")].mode) },
             code: { values in
@@ -156,14 +166,20 @@ extension ProcessorKind {
 
     private static let effects: [ProcessorKind] = [
         ProcessorKind(
-            name: "blur", title: "Blur", fields: [.number("radius", "Radius", 0...60, 12, unit: "points")],
+            name: "blur", title: localized("Blur"),
+            fields: [.number("radius", localized("Radius"), 0...60, 12, unit: localized("points"))],
             make: { values, _ in .blur(radius: values.number("radius")) },
             code: { values in SwiftCode.call("blur", "radius: \(SwiftCode.number(values.number("radius")))") }),
         ProcessorKind(
-            name: "glass", title: "Frosted glass",
+            name: "glass", title: localized("Frosted glass"),
             fields: [
-                .choice("effect", "Effect", ["Light", "Extra light", "Soft", "Dark", "Tinted"]),
-                .color("color", "Color of the tint", Color(red: 0.1, green: 0.4, blue: 0.9)),
+                .choice(
+                    "effect", localized("Effect"),
+                    [
+                        localized("Light"), localized("Extra light"), localized("Soft"), localized("Dark"),
+                        localized("Tinted"),
+                    ]),
+                .color("color", localized("Color of the tint"), Color(red: 0.1, green: 0.4, blue: 0.9)),
             ],
             make: { values, _ in
                 switch values.choice("effect") {
@@ -187,12 +203,12 @@ extension ProcessorKind {
 
     private static let otherImages: [ProcessorKind] = [
         ProcessorKind(
-            name: "overlay", title: "Overlay",
+            name: "overlay", title: localized("Overlay"),
             fields: [
-                .choice("position", "Position", positions.map(\.title)),
-                .number("margin", "Margin", 0...80, 16, unit: "points"),
-                .number("opacity", "Opacity", 0...1, 1, digits: 2),
-                .number("scale", "Scale", 0.5...3, 1, digits: 2),
+                .choice("position", localized("Position"), positions.map(\.title)),
+                .number("margin", localized("Margin"), 0...80, 16, unit: localized("points")),
+                .number("opacity", localized("Opacity"), 0...1, 1, digits: 2),
+                .number("scale", localized("Scale"), 0.5...3, 1, digits: 2),
             ], operand: .badge,
             make: { values, operands in
                 .overlay(
@@ -207,10 +223,10 @@ extension ProcessorKind {
                     values.number("scale") == 1 ? nil : "scale: \(SwiftCode.number(values.number("scale")))")
             }),
         ProcessorKind(
-            name: "blend", title: "Blend",
+            name: "blend", title: localized("Blend"),
             fields: [
-                .choice("mode", "Blend mode", blendModes.map(\.title)),
-                .number("opacity", "Opacity", 0...1, 0.7, digits: 2),
+                .choice("mode", localized("Blend mode"), blendModes.map(\.title)),
+                .number("opacity", localized("Opacity"), 0...1, 0.7, digits: 2),
             ], operand: .texture,
             make: { values, operands in
                 .blend(
@@ -222,15 +238,15 @@ extension ProcessorKind {
                     values.number("opacity") == 1 ? nil : "opacity: \(SwiftCode.number(values.number("opacity")))")
             }),
         ProcessorKind(
-            name: "mask", title: "Mask", fields: [], operand: .mask,
+            name: "mask", title: localized("Mask"), fields: [], operand: .mask,
             make: { _, operands in .mask(operands.mask) }, code: { _ in ".mask(mask)" }),
     ]
 
     // MARK: Parts
 
     private static let borderFields: [ProcessorField] = [
-        .number("border", "Width of the border", 0...40, 0, unit: "points"),
-        .color("borderColor", "Color of the border", .white),
+        .number("border", localized("Width of the border"), 0...40, 0, unit: localized("points")),
+        .color("borderColor", localized("Color of the border"), .white),
     ]
 
     private static func border(_ values: ProcessorValues) -> Border? {
@@ -246,18 +262,23 @@ extension ProcessorKind {
     }
 
     private static let tintModes: [(mode: BlendMode, title: String)] = [
-        (.color, "Color"), (.multiply, "Multiply"), (.screen, "Screen"), (.overlay, "Overlay"), (.hue, "Hue"),
-        (.sourceIn, "Source in"),
+        (.color, localized("Color")), (.multiply, localized("Multiply")), (.screen, localized("Screen")),
+        (.overlay, localized("Overlay")), (.hue, localized("Hue")),
+        (.sourceIn, localized("Source in")),
     ]
 
     private static let blendModes: [(mode: BlendMode, title: String)] = [
-        (.sourceOver, "Source over"), (.multiply, "Multiply"), (.screen, "Screen"), (.overlay, "Overlay"),
-        (.softLight, "Soft light"), (.hardLight, "Hard light"), (.colorDodge, "Color dodge"),
-        (.colorBurn, "Color burn"), (.difference, "Difference"), (.luminosity, "Luminosity"), (.hue, "Hue"),
+        (.sourceOver, localized("Source over")), (.multiply, localized("Multiply")), (.screen, localized("Screen")),
+        (.overlay, localized("Overlay")),
+        (.softLight, localized("Soft light")), (.hardLight, localized("Hard light")),
+        (.colorDodge, localized("Color dodge")),
+        (.colorBurn, localized("Color burn")), (.difference, localized("Difference")),
+        (.luminosity, localized("Luminosity")), (.hue, localized("Hue")),
     ]
 
     private static let positions: [(mode: ImageContentMode, title: String)] = [
-        (.bottomRight, "Bottom right"), (.bottomLeft, "Bottom left"), (.topRight, "Top right"),
-        (.topLeft, "Top left"), (.center, "Center"),
+        (.bottomRight, localized("Bottom right")), (.bottomLeft, localized("Bottom left")),
+        (.topRight, localized("Top right")),
+        (.topLeft, localized("Top left")), (.center, localized("Center")),
     ]
 }

@@ -25,10 +25,10 @@ import WebImageGTK
         (self.kind, self.values, self.onChange) = (kind, values, onChange)
         widget.set("title", kind.title.escapedMarkup)
         for field in kind.fields { adw_expander_row_add_row(widget.as(), makeRow(field).widget) }
-        let order = ObjectPointer(adw_action_row_new()).set("title", "Order")
+        let order = ObjectPointer(adw_action_row_new()).set("title", localized("Order"))
         for (move, icon, name) in [
-            (Move.up, "go-up-symbolic", "Move up"), (.down, "go-down-symbolic", "Move down"),
-            (.remove, "user-trash-symbolic", "Remove"),
+            (Move.up, "go-up-symbolic", localized("Move up")), (.down, "go-down-symbolic", localized("Move down")),
+            (.remove, "user-trash-symbolic", localized("Remove")),
         ] {
             let button = ObjectPointer.iconButton(icon, "\(name): \(kind.title)") { onMove(move) }
             button.style("flat").aligned(nil, GTK_ALIGN_CENTER).set("sensitive", moves.contains(move))

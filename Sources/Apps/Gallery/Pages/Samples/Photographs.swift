@@ -37,7 +37,7 @@ struct PhotographSearch: Sendable {
         guard found.isEmpty else { return found }
         return (0..<count).compactMap { number in
             URL(string: "\(SampleLoader.scheme):landscape/\(number)").map {
-                Photograph(name: "Landscape \(number + 1)", url: $0)
+                Photograph(name: localized("Landscape {number}", ["number": number + 1]), url: $0)
             }
         }
     }

@@ -11,17 +11,19 @@ import WebImageGTK
     /// Called when the mode begins and ends.
     var onChange: () -> Void = {}
 
-    private let canvas: PhotoCanvas
-    private let shapes = ObjectPointer.dropDown(CropSelection.Shape.allCases.map(\.title), "Shape").named("Shape")
+    private let canvas: ZoomView
+    private let shapes = ObjectPointer.dropDown(CropSelection.Shape.allCases.map(\.title), localized("Shape")).named(
+        localized("Shape"))
     private let sizeLabel = ObjectPointer.label("", "numeric").set("wrap", false)
 
-    init(canvas: PhotoCanvas) {
+    init(canvas: ZoomView) {
         self.canvas = canvas
         view = CropView { [weak canvas] in
-            canvas?.layer?.geometry.area ?? PointRect(x: 0, y: 0, width: 0, height: 0)
+            canvas?.place.area ?? PointRect(x: 0, y: 0, width: 0, height: 0)
         }
-        let cancel = ObjectPointer.iconButton("window-close-symbolic", "Cancel")
-        let save = ObjectPointer.button("_Save…") {}.style("suggested-action").named("Save a copy")
+        let cancel = ObjectPointer.iconButton("window-close-symbolic", localized("Cancel"))
+        let save = ObjectPointer.button(localized("_Save…")) {}.style("suggested-action").named(
+            localized("Save a copy"))
         bar = .row(spacing: 6, [shapes, sizeLabel.margins(horizontal: 6), cancel.style("flat"), save])
         bar.style("osd").style("toolbar").style("viewer-bar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_END)
             .set("margin-bottom", 12).isVisible = false
@@ -54,10 +56,10 @@ import WebImageGTK
 
     /// Begins with the whole image, if its size is known.
     func begin() {
-        guard !isActive, let layer = canvas.layer, layer.hasLoaded, let size = layer.pixelSize else { return }
-        canvas.change { $0.fit() }
+        guard !isActive, canvas.image != nil, let size = canvas.imageSize else { return }
+        canvas.zoom = .fit
         shapes.set("selected", 0)
-        view.begin(size: layer.geometry.quarterTurns % 2 == 0 ? size : size.transposed)
+        view.begin(size: canvas.quarterTurns % 2 == 0 ? size : size.transposed)
         bar.isVisible = true
         onChange()
     }
@@ -66,7 +68,7 @@ import WebImageGTK
         guard isActive else { return }
         view.end()
         bar.isVisible = false
-        gtk_widget_grab_focus(canvas.widget.widget)
+        gtk_widget_grab_focus(canvas.widget)
         onChange()
     }
 

@@ -14,9 +14,9 @@ struct CropSelection: Equatable {
 
         var title: String {
             switch self {
-            case .free: "Free"
-            case .original: "Original"
-            case .square: "Square"
+            case .free: localized("Free")
+            case .original: localized("Original")
+            case .square: localized("Square")
             case .fourToThree: "4 : 3"
             case .threeToTwo: "3 : 2"
             case .sixteenToNine: "16 : 9"

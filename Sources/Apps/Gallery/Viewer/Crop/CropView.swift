@@ -58,7 +58,9 @@ import WebImageGTK
 
     private func didChange() {
         if let pixels = selection?.pixels {
-            widget.setAccessibleLabel("Selection of \(pixels.width) × \(pixels.height) pixels")
+            widget.setAccessibleLabel(
+                localized(
+                    "Selection of {width} × {height} pixels", ["width": pixels.width, "height": pixels.height]))
         }
         queueDraw()
         onChange()

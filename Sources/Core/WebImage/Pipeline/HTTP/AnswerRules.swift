@@ -83,7 +83,7 @@ struct AnswerRules: Sendable {
     private func isReusable(_ response: CachedResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
         if response.isRewritten, !requiresImage { return false }
-        if isShared, response.cacheControl.has(.isPrivate) { return false }
+        if isShared, CacheControl(response.headers).has(.isPrivate) { return false }
         if usesCookieJar, response.varyingFieldNames.contains("cookie") { return false }
         // For an image, the head of an error is enough.
         return !response.lacksBody || requiresImage && !(200..<300).contains(response.statusCode)
@@ -100,12 +100,12 @@ struct AnswerRules: Sendable {
             let revalidation = HTTPCachePolicy.Revalidation(conditions: [], mayServeOnError: false)
             return .serveAndRevalidate(index: index, revalidation, because: .policyRequiresServer)
         }
-        if case .serve = byHTTP([response], request, now), response.cacheControl.has(.immutable) {
+        if case .serve = byHTTP([response], request, now), CacheControl(response.headers).has(.immutable) {
             return .serve(index: index, because: .immutable)
         }
         var revalidation = HTTPCachePolicy.revalidation(of: response, for: request, now: now)
         // Under this policy, freshness alone does not allow it.
-        revalidation.mayServeOnError = revalidation.mayServeOnError && response.cacheControl.has(.staleIfError)
+        revalidation.mayServeOnError = revalidation.mayServeOnError && CacheControl(response.headers).has(.staleIfError)
         return .serveAndRevalidate(index: index, revalidation, because: .policyRequiresServer)
     }
 
@@ -193,7 +193,7 @@ struct LoaderAnswer: Sendable {
         var response = CachedResponse(
             statusCode: statusCode, headers: head.headers, requestHeaders: rules.request.headers,
             requestTime: requestTime, responseTime: responseTime)
-        response.apply(redirectRule)
+        redirectRule.apply(to: &response)
         response.finalURL = finalURL
         response.isReusable = !isFromAlternative && rules.storageObstacle(to: response) == nil
         return response
@@ -220,7 +220,7 @@ extension AnswerRules {
         let storability = HTTPCachePolicy.storability(
             of: request, statusCode: response.statusCode, headers: response.headers)
         if case .notStorable(let obstacle) = storability { return obstacle }
-        if isShared, response.cacheControl.has(.isPrivate) { return .responsePrivate }
+        if isShared, CacheControl(response.headers).has(.isPrivate) { return .responsePrivate }
         return nil
     }
 }

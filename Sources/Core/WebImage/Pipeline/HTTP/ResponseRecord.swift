@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 import WebImageCaching
 import WebImageCore
 import WebImageLoading
@@ -29,7 +28,7 @@ final class ResponseRecord: ImageProvenance {
             if let knownFreshPeriod, knownFreshPeriod.isShared == isShared { return knownFreshPeriod.period }
             var period: Range<Date>?
             if let response, response.isReusable, !response.lacksBody,
-                !isShared || !response.cacheControl.has(.isPrivate)
+                !isShared || !CacheControl(response.headers).has(.isPrivate)
             {
                 period = HTTPCachePolicy.freshPeriod(of: isShared ? response.forSharedCache : response)
             }
@@ -39,19 +38,18 @@ final class ResponseRecord: ImageProvenance {
     }
 
     private let state: Lock<State>
-    private let superseded = Atomic(false)
-    /// Whether the response has a `Vary` field.
-    private let varies: Atomic<Bool>
+    /// The image may depend on the request if the response has a `Vary` field.
+    let marks: ProvenanceMarks
 
     /// - Parameter response: `nil` if nothing is known about the bytes.
     init(_ response: CachedResponse?) {
         state = Lock(State(response))
-        varies = Atomic(response?.isTiedToRequest ?? false)
+        marks = ProvenanceMarks(mayDependOnRequest: response?.isTiedToRequest ?? false)
     }
 
-    var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
+    var isSuperseded: Bool { marks.isSuperseded }
 
-    var mayDependOnRequest: Bool { varies.load(ordering: .relaxed) }
+    var mayDependOnRequest: Bool { marks.mayDependOnRequest }
 
     /// The response, as last confirmed.
     var response: CachedResponse? { state.withLock { $0.response } }
@@ -88,7 +86,7 @@ final class ResponseRecord: ImageProvenance {
         state.withLock { state in
             guard state.response?.bodyNumber == response.bodyNumber else { return }
             state.response = response
-            varies.store(response.isTiedToRequest, ordering: .relaxed)
+            marks.mayDependOnRequest = response.isTiedToRequest
         }
     }
 
@@ -98,7 +96,7 @@ final class ResponseRecord: ImageProvenance {
     }
 
     /// Marks the images of the record as out of date.
-    func supersede() { superseded.store(true, ordering: .relaxed) }
+    func supersede() { marks.supersede() }
 }
 
 extension CachedResponse {
@@ -135,7 +133,7 @@ extension ProvenanceTable {
             guard !live.contains(where: { $0 === record }) else { return }
             let stored = record.response
             for case let known as ResponseRecord in live where known.isOlder(than: stored) { known.supersede() }
-            live.removeAll { $0.isSuperseded }
+            live.removeAll { $0.marks.isSuperseded }
             live.append(record)
         }
     }
@@ -154,7 +152,7 @@ extension ProvenanceTable {
                 }
                 record.supersede()
             }
-            live.removeAll { $0.isSuperseded || $0 === new }
+            live.removeAll { $0.marks.isSuperseded || $0 === new }
             live.append(new)
             return true
         }

@@ -221,7 +221,7 @@ private final class PreviewDecoder: @unchecked Sendable {
         of thumbnail: Data, _ codecs: CodecRegistry, _ options: DecodingOptions
     ) throws(WebImageError) -> Image {
         var options = options
-        (options.page, options.damage) = (nil, .refuse)
+        (options.page, options.allowsDamage) = (nil, false)
         var image = try codecs.decode(thumbnail, options: options)
         // Nothing may take it for the image.
         image.isPartial = true

@@ -207,7 +207,9 @@ final class VariantIndex: Sendable {
         }
     }
 
-    func entries(of source: String) -> [Entry] { state.withLock { $0.sources[KeyText(source)]?.entries ?? [] } }
+    func entries(of source: String) -> [Entry] {
+        state.withLock { $0.sources.isEmpty ? [] : $0.sources[KeyText(source)]?.entries ?? [] }
+    }
 
     func forget(_ entry: Entry) {
         state.withLock { state in

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
  * How urgent a load is.
  *
  * Loads of the same image share the work, at the highest priority among them.
+ *
+ * Since: 0.2
  */
 typedef enum {
     WEB_IMAGE_PRIORITY_VERY_LOW,
@@ -34,6 +36,8 @@ typedef enum {
  * @WEB_IMAGE_CACHE_POLICY_OFFLINE: as `HTTP` without a server
  *
  * Which of memory, disk and server may answer a request.
+ *
+ * Since: 0.2
  */
 typedef enum {
     WEB_IMAGE_CACHE_POLICY_CACHE_FIRST,
@@ -55,6 +59,8 @@ typedef enum {
  * How an image replaces what is on display before it.
  *
  * Images from memory appear at once, and so do all images where the user has disabled animations.
+ *
+ * Since: 0.2
  */
 typedef enum {
     WEB_IMAGE_TRANSITION_NONE,
@@ -71,11 +77,65 @@ typedef enum {
  *   files, with limits on time, size and memory
  *
  * What a [class@Session] loads, and with which limits.
+ *
+ * Since: 0.2
  */
 typedef enum {
     WEB_IMAGE_POLICY_APP,
     WEB_IMAGE_POLICY_SERVER,
 } WebImagePolicy;
+
+/**
+ * WebImageLowDataMode:
+ * @WEB_IMAGE_LOW_DATA_MODE_AUTOMATIC: where the network is metered, as [iface@Gio.NetworkMonitor] tells a program with widgets. The default
+ * @WEB_IMAGE_LOW_DATA_MODE_ON: always
+ * @WEB_IMAGE_LOW_DATA_MODE_OFF: never
+ *
+ * When a [class@Session] saves data.
+ *
+ * It then loads [property@Request:low-data-uri] of images that are not cached, and begins no more prefetches.
+ *
+ * Since: 0.3
+ */
+typedef enum {
+    WEB_IMAGE_LOW_DATA_MODE_AUTOMATIC,
+    WEB_IMAGE_LOW_DATA_MODE_ON,
+    WEB_IMAGE_LOW_DATA_MODE_OFF,
+} WebImageLowDataMode;
+
+/**
+ * WebImageOrigin:
+ * @WEB_IMAGE_ORIGIN_NONE: no image was loaded
+ * @WEB_IMAGE_ORIGIN_MEMORY: the cache in memory
+ * @WEB_IMAGE_ORIGIN_DISK: the cache on disk
+ * @WEB_IMAGE_ORIGIN_SOURCE: the server, the file or the `data:` URI
+ *
+ * Where an image came from.
+ *
+ * Since: 0.3
+ */
+typedef enum {
+    WEB_IMAGE_ORIGIN_NONE,
+    WEB_IMAGE_ORIGIN_MEMORY,
+    WEB_IMAGE_ORIGIN_DISK,
+    WEB_IMAGE_ORIGIN_SOURCE,
+} WebImageOrigin;
+
+/**
+ * WebImageZoomMode:
+ * @WEB_IMAGE_ZOOM_MODE_FIT: the whole image, not enlarged; it follows the size of the widget
+ * @WEB_IMAGE_ZOOM_MODE_FILL: as small as covers the widget; it follows its size
+ * @WEB_IMAGE_ZOOM_MODE_FREE: another zoom, which stays
+ *
+ * How a [class@ZoomView] shows its image.
+ *
+ * Since: 0.3
+ */
+typedef enum {
+    WEB_IMAGE_ZOOM_MODE_FIT,
+    WEB_IMAGE_ZOOM_MODE_FILL,
+    WEB_IMAGE_ZOOM_MODE_FREE,
+} WebImageZoomMode;
 
 #define WEB_IMAGE_TYPE_PRIORITY (web_image_priority_get_type())
 GType web_image_priority_get_type(void);
@@ -88,5 +148,14 @@ GType web_image_transition_get_type(void);
 
 #define WEB_IMAGE_TYPE_POLICY (web_image_policy_get_type())
 GType web_image_policy_get_type(void);
+
+#define WEB_IMAGE_TYPE_LOW_DATA_MODE (web_image_low_data_mode_get_type())
+GType web_image_low_data_mode_get_type(void);
+
+#define WEB_IMAGE_TYPE_ORIGIN (web_image_origin_get_type())
+GType web_image_origin_get_type(void);
+
+#define WEB_IMAGE_TYPE_ZOOM_MODE (web_image_zoom_mode_get_type())
+GType web_image_zoom_mode_get_type(void);
 
 G_END_DECLS

@@ -62,6 +62,8 @@ G_BEGIN_DECLS
  *
  * The message of the error says what happened, and what to do about it. The numbers are stable: 1xx are about the request, 2xx
  * about loading, 3xx about decoding and processing, 4xx about caching.
+ *
+ * Since: 0.2
  */
 typedef enum {
     WEB_IMAGE_ERROR_INVALID_URI = 100,
@@ -121,9 +123,15 @@ typedef enum {
  * WEB_IMAGE_ERROR:
  *
  * The domain of errors of this library.
+ *
+ * Since: 0.2
  */
 #define WEB_IMAGE_ERROR (web_image_error_quark())
 GQuark web_image_error_quark(void);
+
+int web_image_error_get_http_status(const GError *error);
+const char *web_image_error_get_uri(const GError *error);
+const char *web_image_error_get_content_type(const GError *error);
 
 #define WEB_IMAGE_TYPE_ERROR (web_image_error_get_type())
 GType web_image_error_get_type(void);

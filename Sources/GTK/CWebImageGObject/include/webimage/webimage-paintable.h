@@ -1,6 +1,6 @@
 #pragma once
 
-#include <webimage/webimage-session.h>
+#include <webimage/webimage-view.h>
 
 G_BEGIN_DECLS
 
@@ -9,12 +9,13 @@ G_DECLARE_FINAL_TYPE(WebImagePaintable, web_image_paintable, WEB_IMAGE, PAINTABL
 
 WebImagePaintable *web_image_paintable_new(const char *uri);
 
-const char *web_image_paintable_get_uri(WebImagePaintable *self);
-void web_image_paintable_set_uri(WebImagePaintable *self, const char *uri);
-gboolean web_image_paintable_get_loading(WebImagePaintable *self);
-GError *web_image_paintable_dup_error(WebImagePaintable *self);
-
-void web_image_paintable_reload(WebImagePaintable *self);
-void web_image_paintable_cancel(WebImagePaintable *self);
+int web_image_paintable_get_width(WebImagePaintable *self);
+void web_image_paintable_set_width(WebImagePaintable *self, int width);
+int web_image_paintable_get_height(WebImagePaintable *self);
+void web_image_paintable_set_height(WebImagePaintable *self, int height);
+int web_image_paintable_get_scale_factor(WebImagePaintable *self);
+void web_image_paintable_set_scale_factor(WebImagePaintable *self, int factor);
+GtkContentFit web_image_paintable_get_content_fit(WebImagePaintable *self);
+void web_image_paintable_set_content_fit(WebImagePaintable *self, GtkContentFit fit);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <webimage/webimage-session.h>
+#include <webimage/webimage-view.h>
 
 G_BEGIN_DECLS
 
@@ -10,17 +10,27 @@ G_DECLARE_FINAL_TYPE(WebImagePicture, web_image_picture, WEB_IMAGE, PICTURE, Gtk
 GtkWidget *web_image_picture_new(void);
 GtkWidget *web_image_picture_new_for_uri(const char *uri);
 
-const char *web_image_picture_get_uri(WebImagePicture *self);
-void web_image_picture_set_uri(WebImagePicture *self, const char *uri);
-GdkPaintable *web_image_picture_get_placeholder(WebImagePicture *self);
-void web_image_picture_set_placeholder(WebImagePicture *self, GdkPaintable *placeholder);
 GtkContentFit web_image_picture_get_content_fit(WebImagePicture *self);
 void web_image_picture_set_content_fit(WebImagePicture *self, GtkContentFit fit);
-gboolean web_image_picture_get_loading(WebImagePicture *self);
-double web_image_picture_get_progress(WebImagePicture *self);
-GError *web_image_picture_dup_error(WebImagePicture *self);
 
-void web_image_picture_reload(WebImagePicture *self);
-void web_image_picture_cancel(WebImagePicture *self);
+gboolean web_image_picture_get_decode_at_size(WebImagePicture *self);
+void web_image_picture_set_decode_at_size(WebImagePicture *self, gboolean decode_at_size);
+gboolean web_image_picture_get_lazy(WebImagePicture *self);
+void web_image_picture_set_lazy(WebImagePicture *self, gboolean lazy);
+gboolean web_image_picture_get_draggable(WebImagePicture *self);
+void web_image_picture_set_draggable(WebImagePicture *self, gboolean draggable);
+double web_image_picture_get_corner_radius(WebImagePicture *self);
+void web_image_picture_set_corner_radius(WebImagePicture *self, double radius);
+gboolean web_image_picture_get_circular(WebImagePicture *self);
+void web_image_picture_set_circular(WebImagePicture *self, gboolean circular);
+gboolean web_image_picture_get_retry_on_click(WebImagePicture *self);
+void web_image_picture_set_retry_on_click(WebImagePicture *self, gboolean retry);
+const char *web_image_picture_get_alternative_text(WebImagePicture *self);
+void web_image_picture_set_alternative_text(WebImagePicture *self, const char *text);
+
+gboolean web_image_picture_copy_image(WebImagePicture *self);
+void web_image_picture_save_image_async(
+    WebImagePicture *self, GFile *file, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean web_image_picture_save_image_finish(WebImagePicture *self, GAsyncResult *result, GError **error);
 
 G_END_DECLS

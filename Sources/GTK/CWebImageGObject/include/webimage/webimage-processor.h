@@ -11,6 +11,8 @@ G_BEGIN_DECLS
  *
  * A processor does not change, and may be used on any thread. Its result is cached in memory, under a key that contains
  * all its parameters. Distances are in points of the image: pixels, unless its name ends with `@2x`.
+ *
+ * Since: 0.2
  */
 typedef struct _WebImageProcessor WebImageProcessor;
 

@@ -10,6 +10,9 @@ G_DECLARE_FINAL_TYPE(WebImageSession, web_image_session, WEB_IMAGE, SESSION, GOb
 WebImageSession *web_image_session_get_default(void);
 void web_image_session_set_default(WebImageSession *session);
 WebImageSession *web_image_session_new(void);
+WebImageSession *web_image_session_new_full(
+    const char *cache_directory, guint64 disk_limit, guint64 memory_limit, const char *user_agent,
+    const char *shared_cache, WebImagePolicy policy);
 
 const char *web_image_session_get_cache_directory(WebImageSession *self);
 guint64 web_image_session_get_disk_limit(WebImageSession *self);
@@ -18,6 +21,17 @@ void web_image_session_set_memory_limit(WebImageSession *self, guint64 limit);
 const char *web_image_session_get_user_agent(WebImageSession *self);
 const char *web_image_session_get_shared_cache(WebImageSession *self);
 WebImagePolicy web_image_session_get_policy(WebImageSession *self);
+const char *web_image_session_get_proxy(WebImageSession *self);
+void web_image_session_set_proxy(WebImageSession *self, const char *proxy);
+const char *web_image_session_get_certificate_file(WebImageSession *self);
+void web_image_session_set_certificate_file(WebImageSession *self, const char *path);
+guint web_image_session_get_max_connections(WebImageSession *self);
+void web_image_session_set_max_connections(WebImageSession *self, guint count);
+guint web_image_session_get_max_connections_per_host(WebImageSession *self);
+void web_image_session_set_max_connections_per_host(WebImageSession *self, guint count);
+guint web_image_session_get_max_megapixels(WebImageSession *self);
+WebImageLowDataMode web_image_session_get_low_data_mode(WebImageSession *self);
+void web_image_session_set_low_data_mode(WebImageSession *self, WebImageLowDataMode mode);
 
 void web_image_session_load_async(
     WebImageSession *self, WebImageRequest *request, GCancellable *cancellable, GAsyncReadyCallback callback,
