@@ -113,7 +113,11 @@ import WebImageGTK
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: [FileLoader()]))
         ours = (0..<count).map { _ in WebPicture() }
         urls = (0..<count).map { URL(filePath: photographs.path(of: $0)) }
-        for picture in ours { g_object_ref_sink(picture.widget) }
+        for picture in ours {
+            g_object_ref_sink(picture.widget)
+            // They are in no window.
+            picture.loading = .eager
+        }
     }
 
     isolated deinit {

@@ -94,7 +94,10 @@ import WebImageTestSupport
     }
 
     private func wait(_ what: String, until condition: () -> Bool) throws {
-        let deadline = g_get_monotonic_time() + 180_000_000
+        let deadline = g_get_monotonic_time() + 60_000_000
+        // Wakes the loop, also if nothing else does.
+        let timer = g_timeout_add(100, { _ in gboolean(1) }, nil)
+        defer { g_source_remove(timer) }
         while !condition() {
             if let failure { throw WrongResult(description: "\(what): \(failure)") }
             guard g_get_monotonic_time() < deadline else { throw WrongResult(description: "\(what): not in time") }
