@@ -127,6 +127,14 @@ struct TIFFRegionTests {
         #expect(part.pixels[0, 160].w == 0 && part.pixels[0, 159].w == 255)
     }
 
+    /// A view of tiles asks for the size first.
+    @Test func tellsASizeThatIsTooLargeToDecode() throws {
+        var tiff = TIFFBytes(width: 20_000, height: 12_000)
+        tiff.strips = [[1, 2, 3]]
+        #expect(try registry.info(of: tiff.data).size == PixelSize(width: 20_000, height: 12_000))
+        #expect(throws: WebImageError.self) { try registry.decode(tiff.data) }
+    }
+
     /// 100 megapixels in strips: 400 MB as a whole.
     @Test func takesTheMemoryOfThePart() throws {
         var tiff = TIFFBytes(width: 10_240, height: 10_240, channels: 1)

@@ -19,7 +19,7 @@ struct LibraryDecoder: RegionDecoder, OwnDecoder, MetadataDecoder {
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try data.withBytes { (bytes) throws(WebImageError) in
-            let file = try LibraryFile(library, bytes: bytes, limits: library.headerLimits)
+            let file = try LibraryFile(library, bytes: bytes, limits: LibraryFormat.headerLimits)
             let media = library.hasMediaBoxes ? MediaFile(data.bytes, isPrefix: false) : nil
             // libheif turns images itself, so only the boxes tell how they are stored.
             let orientation = media?.orientation ?? file.orientation
@@ -62,9 +62,10 @@ struct LibraryDecoder: RegionDecoder, OwnDecoder, MetadataDecoder {
         if library == .tiff { return ImageMetadata(ofTIFF: data) }
         return try data.withBytes { (bytes) throws(WebImageError) in
             if library.hasMediaBoxes, !isSequence(bytes.bytes) {
-                return try MediaStill.metadata(of: bytes, format: format, limits: library.headerLimits)
+                return try MediaStill.metadata(of: bytes, format: format, limits: LibraryFormat.headerLimits)
             }
-            return try LibraryFile(library, bytes: bytes, limits: library.headerLimits, readsMetadata: true).metadata
+            return try LibraryFile(library, bytes: bytes, limits: LibraryFormat.headerLimits, readsMetadata: true)
+                .metadata
         }
     }
 
@@ -277,7 +278,7 @@ final class LibraryIncrementalDecoder: IncrementalImageDecoder {
 extension LibraryDecoder: ProfileDecoder {
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
         try data.withBytes { (bytes) throws(WebImageError) in
-            try LibraryFile(library, bytes: bytes, limits: library.headerLimits).profile
+            try LibraryFile(library, bytes: bytes, limits: LibraryFormat.headerLimits).profile
         }
     }
 }

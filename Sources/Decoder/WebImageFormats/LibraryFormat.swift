@@ -42,13 +42,12 @@ enum LibraryFormat: Sendable, CaseIterable {
     /// Whether ``MediaFile`` reads its boxes.
     var hasMediaBoxes: Bool { self == .avif || self == .heic }
 
-    /// The limits for reading what a file tells about itself. Of AVIF and HEIC, whose headers are small files of ours,
-    /// the size may be larger than can be decoded.
-    var headerLimits: DecodingLimits {
+    /// The limits for reading what a file tells about itself: no pixels are decoded, so the size may be larger than can be.
+    static let headerLimits: DecodingLimits = {
         var limits = DecodingLimits.default
-        if hasMediaBoxes { limits.pixelCount = 1 << 30 }
+        limits.pixelCount = 1 << 30
         return limits
-    }
+    }()
 }
 
 extension cwi_result {

@@ -17,7 +17,7 @@ extension LibraryDecoder: GainMapDecoder {
             let reader = MediaGainMap(bytes, table, main: main)
             guard let found = reader.toneMapped ?? reader.auxiliary else { return nil }
             var builder = MediaStillBuilder(
-                bytes, fileType: type.range, table, format: format, limits: library.headerLimits)
+                bytes, fileType: type.range, table, format: format, limits: LibraryFormat.headerLimits)
             try builder.addImage(found.map, isPlain: true)
             return StoredGainMap(
                 file: Data(builder.finish()), metadata: found.metadata, colors: found.colors,
