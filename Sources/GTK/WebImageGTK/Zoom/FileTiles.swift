@@ -4,7 +4,7 @@ internal import WebImage
 
 /// Tiles of an image that is too large for memory, decoded from its file where they are in sight.
 ///
-///     cells in sight ──► one region around those that are missing ──► decoding thread ──► tiles, a few for each frame
+///     cells in sight ──► one region around those that are missing ──► decoding thread ──► tiles, a few cut for each frame
 ///                                                                                         └─► at most `byteLimit`
 ///
 /// Decoders read a file from its start, so that one region with neighbors takes hardly longer than a tile. The region is
@@ -37,13 +37,16 @@ internal import WebImage
 
         func contains(_ cell: TileGrid.Cell) -> Bool { columns.contains(cell.column) && rows.contains(cell.row) }
         var rect: PixelRect { grid.rect(columns: columns, rows: rows, margin: grid.step) }
+        var cells: [TileGrid.Cell] {
+            rows.flatMap { row in columns.map { TileGrid.Cell(column: $0, row: row) } }
+        }
     }
 
-    /// The pixels of a tile, cut from those of a region.
-    private struct Piece: Sendable {
-        let cell: TileGrid.Cell
-        let part: PointRect
+    /// A decoded region, until its tiles are cut.
+    private struct Arrival {
+        let region: Region
         let pixels: PixelBuffer
+        var cells: ArraySlice<TileGrid.Cell>
     }
 
     private let source: Source
@@ -53,9 +56,8 @@ internal import WebImage
     private(set) var byteCount = 0
     private var drawCount = 0
     private var current: (region: Region, task: Task<Void, Never>)?
-    /// Tiles that have been decoded and are not drawn yet.
-    private var arrivals: [(step: Int, piece: Piece)] = []
-    private lazy var ticker = FrameTicker(host: host) { [weak self] _ in self?.takeArrivals() ?? false }
+    private var arrival: Arrival?
+    private lazy var ticker = FrameTicker(host: host) { [weak self] _ in self?.cutTiles() ?? false }
     private weak var host: ViewHost?
 
     /// Called when there are more tiles to draw.
@@ -64,8 +66,8 @@ internal import WebImage
     var onFailure: (WebImageError) -> Void = { _ in }
 
     private static let side = 512
-    /// The graphics card gets a megabyte for each, within a frame.
-    private static let arrivalsPerFrame = 8
+    /// A megabyte each is copied and sent to the graphics card, within a frame.
+    private static let tilesPerFrame = 8
 
     init(_ source: Source, byteLimit: Int, host: ViewHost) {
         (self.source, self.byteLimit, self.host) = (source, byteLimit, host)
@@ -80,7 +82,7 @@ internal import WebImage
     }
 
     /// Whether tiles are being decoded or about to be drawn.
-    var isBusy: Bool { current != nil || !arrivals.isEmpty }
+    var isBusy: Bool { current != nil || arrival != nil }
 
     /// Returns the grid whose textures have at least as many pixels as the screen.
     private func grid(_ geometry: ZoomGeometry) -> TileGrid {
@@ -95,16 +97,17 @@ internal import WebImage
     func request(_ geometry: ZoomGeometry, unit: Double) {
         let grid = grid(geometry)
         let visible = grid.visibleCells(geometry, area: geometry.area.snapped(to: unit), unit: unit).map(\.cell)
-        let arriving = Set(arrivals.lazy.filter { $0.step == grid.step }.map(\.piece.cell))
-        let missing = visible.filter { entries[Key(step: grid.step, cell: $0)] == nil && !arriving.contains($0) }
+        let missing = visible.filter { entries[Key(step: grid.step, cell: $0)] == nil }
+        for coming in [arrival?.region, current?.region] {
+            if let coming, coming.grid == grid, missing.allSatisfy(coming.contains) { return }
+        }
         guard !missing.isEmpty else { return }
-        if let current, current.region.grid == grid, missing.allSatisfy(current.region.contains) { return }
         current?.task.cancel()
         let region = region(around: missing, of: grid)
         current = (
             region,
             Task { [weak self, source] in
-                let result = await Self.pieces(of: region, from: source)
+                let result = await Self.pixels(of: region, from: source)
                 if !Task.isCancelled { self?.didDecode(result, region) }
             }
         )
@@ -124,53 +127,30 @@ internal import WebImage
             ?? regions[2]
     }
 
-    private nonisolated static func pieces(
+    private nonisolated static func pixels(
         of region: Region, from source: Source
-    ) async -> Result<[Piece], WebImageError> {
-        let result = await DecodingQueue.run(priority: .high) { cancellation in
-            Result { () throws(WebImageError) in try pieces(of: region, from: source, cancellation) }
-        }
-        return result ?? .failure(.cancelled)
-    }
-
-    private nonisolated static func pieces(
-        of region: Region, from source: Source, _ cancellation: Cancellation
-    ) throws(WebImageError) -> [Piece] {
+    ) async -> Result<PixelBuffer, WebImageError> {
         let (rect, step) = (region.rect, region.grid.step)
-        var options = DecodingOptions(firstFrameOnly: true, limits: source.limits, cancellation: cancellation)
+        var options = DecodingOptions(firstFrameOnly: true, limits: source.limits)
         options.region = rect
         if step > 1 {
             options.thumbnail = Thumbnail(
                 .pixels(width: (rect.width + step - 1) / step, height: (rect.height + step - 1) / step), mode: .stretch)
         }
-        let pixels = try source.codecs.decode(source.data, options: options).pixels
-        var pieces: [Piece] = []
-        for row in region.rows {
-            for column in region.columns {
-                let cell = TileGrid.Cell(column: column, row: row)
-                let wanted = region.grid.rect(of: cell, margin: step)
-                let place = PixelRect(
-                    x: (wanted.x - rect.x) / step, y: (wanted.y - rect.y) / step,
-                    width: (wanted.width + step - 1) / step, height: (wanted.height + step - 1) / step)
-                // A copy, so that a tile does not retain the others.
-                guard let place = place.clamped(to: pixels.size),
-                    let copy = try? PixelBuffer(place, of: pixels).copied().freeze(isOpaque: pixels.isOpaque)
-                else { continue }
-                let shown = PixelRect(
-                    x: rect.x + place.x * step, y: rect.y + place.y * step, width: place.width * step,
-                    height: place.height * step)
-                pieces.append(Piece(cell: cell, part: region.grid.part(shown), pixels: copy))
-            }
+        let result = await DecodingQueue.run(priority: .high) { [options] cancellation in
+            var options = options
+            options.cancellation = cancellation
+            return Result { () throws(WebImageError) in try source.codecs.decode(source.data, options: options).pixels }
         }
-        return pieces
+        return result ?? .failure(.cancelled)
     }
 
-    private func didDecode(_ result: Result<[Piece], WebImageError>, _ region: Region) {
+    private func didDecode(_ result: Result<PixelBuffer, WebImageError>, _ region: Region) {
         guard current?.region == region else { return }
         current = nil
         switch result {
-        case .success(let pieces):
-            arrivals = pieces.map { (region.grid.step, $0) }
+        case .success(let pixels):
+            arrival = Arrival(region: region, pixels: pixels, cells: region.cells[...])
             ticker.start()
         case .failure(.cancelled): break
         case .failure(let error): onFailure(error)
@@ -179,18 +159,39 @@ internal import WebImage
     }
 
     /// Makes textures of some tiles, so that no frame has to wait for all.
-    private func takeArrivals() -> Bool {
-        for (step, piece) in arrivals.prefix(Self.arrivalsPerFrame) {
-            let key = Key(step: step, cell: piece.cell)
-            guard entries[key] == nil else { continue }
-            let count = piece.pixels.size.pixelCount * 4
-            entries[key] = Entry(tile: Tile(piece.pixels, part: piece.part), byteCount: count, lastUse: drawCount)
-            byteCount += count
+    private func cutTiles() -> Bool {
+        guard var arriving = arrival else { return false }
+        do throws(WebImageError) {
+            for cell in arriving.cells.prefix(Self.tilesPerFrame) { try addTile(cell, from: arriving) }
+        } catch {
+            arrival = nil
+            onFailure(error)
+            return false
         }
-        arrivals.removeFirst(min(arrivals.count, Self.arrivalsPerFrame))
+        arriving.cells = arriving.cells.dropFirst(Self.tilesPerFrame)
+        arrival = arriving.cells.isEmpty ? nil : arriving
         releaseOldest()
         onChange()
-        return !arrivals.isEmpty
+        return arrival != nil
+    }
+
+    private func addTile(_ cell: TileGrid.Cell, from arrival: Arrival) throws(WebImageError) {
+        let (grid, rect, step) = (arrival.region.grid, arrival.region.rect, arrival.region.grid.step)
+        let key = Key(step: step, cell: cell)
+        guard entries[key] == nil else { return }
+        let wanted = grid.rect(of: cell, margin: step)
+        let place = PixelRect(
+            x: (wanted.x - rect.x) / step, y: (wanted.y - rect.y) / step, width: (wanted.width + step - 1) / step,
+            height: (wanted.height + step - 1) / step)
+        // A copy, so that a tile does not retain the region.
+        guard let place = place.clamped(to: arrival.pixels.size) else { return }
+        let pixels = try PixelBuffer(place, of: arrival.pixels).copied().freeze(isOpaque: arrival.pixels.isOpaque)
+        let shown = PixelRect(
+            x: rect.x + place.x * step, y: rect.y + place.y * step, width: place.width * step,
+            height: place.height * step)
+        let count = pixels.size.pixelByteCount
+        entries[key] = Entry(tile: Tile(pixels, part: grid.part(shown)), byteCount: count, lastUse: drawCount)
+        byteCount += count
     }
 
     private func releaseOldest() {
