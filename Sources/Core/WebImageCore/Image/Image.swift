@@ -73,8 +73,9 @@ public struct Image: Sendable {
         get { storage.properties.isTransformed }
         set { change { $0.isTransformed = newValue } }
     }
-    /// The origin of the bytes; `nil` for images that were not loaded by a manager.
-    package var provenance: (any ImageProvenance)? {
+    /// The origin of the bytes, which all images made from them have in common; `nil` for images that no manager has loaded, unless the program
+    /// sets one.
+    public var provenance: (any ImageProvenance)? {
         get { storage.properties.provenance }
         set { change { $0.provenance = newValue } }
     }
@@ -161,29 +162,42 @@ final class KeptBytes: Sendable {
 
 /// The origin of an image's bytes. All images made from the same bytes share one provenance, whatever their size, so
 /// that new knowledge about the bytes applies to all of them.
-package protocol ImageProvenance: AnyObject, Sendable {
+///
+/// A manager sets that of the images it loads. A program that makes images itself can set one too, and mark them as out of date, wherever
+/// they are cached:
+///
+/// ```swift
+/// final class Camera: ImageProvenance { let marks = ProvenanceMarks() }
+///
+/// let camera = Camera()
+/// image.provenance = camera
+/// camera.marks.supersede()  // No cache serves the image any more.
+/// ```
+public protocol ImageProvenance: AnyObject, Sendable {
+    /// What is known of the bytes; the same object each time.
     var marks: ProvenanceMarks { get }
 }
 
-/// What each look-up in memory needs to know of a provenance.
+/// What each look-up in memory needs to know of an ``ImageProvenance``. Safe to use from any thread.
 ///
 /// An object of its own: tables refer to provenances weakly, and counting the references to such an object takes several times as long.
-package final class ProvenanceMarks: Sendable {
+public final class ProvenanceMarks: Sendable {
     private let superseded = Atomic(false)
     private let dependent: Atomic<Bool>
 
-    package init(mayDependOnRequest: Bool = false) { dependent = Atomic(mayDependOnRequest) }
+    /// - Parameter mayDependOnRequest: see ``mayDependOnRequest``.
+    public init(mayDependOnRequest: Bool = false) { dependent = Atomic(mayDependOnRequest) }
 
     /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
-    package var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
+    public var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
 
     /// Whether the image may be valid for only some requests to its source. Usually it is valid for all of them, and
     /// header fields need not be compared.
-    package var mayDependOnRequest: Bool {
+    public var mayDependOnRequest: Bool {
         get { dependent.load(ordering: .relaxed) }
         set { dependent.store(newValue, ordering: .relaxed) }
     }
 
-    /// Marks the images as out of date.
-    package func supersede() { superseded.store(true, ordering: .relaxed) }
+    /// Marks the images as out of date, for good.
+    public func supersede() { superseded.store(true, ordering: .relaxed) }
 }
