@@ -160,14 +160,15 @@ import WebImageTestSupport
         #expect(step.priority == .high)
     }
 
-    @Test func aLateSubscriberGetsTheMergedNews() throws {
+    @Test func aLateSubscriberGetsTheNewestNewsOfEachKind() throws {
         let late = Recorder<Int>()
         _ = table.join("a", priority: .normal, handler: { _ in }) { work in
-            work.report(Note(numbers: [5]))
-            work.report(Note(numbers: [7]))
+            for note in [Note(kind: 1, number: 5), Note(kind: 2, number: 6), Note(kind: 1, number: 7)] {
+                work.report(note)
+            }
         }
         _ = table.join("a", priority: .normal, handler: late.note) { _ in }
-        #expect(late.news == [Note(numbers: [5, 7])])
+        #expect(late.news == [Note(kind: 1, number: 7), Note(kind: 2, number: 6)])
     }
 
     @Test func doesNotCancelAStepThatEndedBeforeItWasStored() throws {
@@ -381,11 +382,18 @@ private final class TaskRecorder: PausableTask {
     func resume() { note("resume") }
 }
 
-/// News that merge all numbers.
+/// News of several kinds.
 private struct Note: JobNews, Equatable {
-    var numbers: [Int]
+    let kind: Int
+    let number: Int
 
-    mutating func merge(_ newer: Note) { numbers += newer.numbers }
+    func add(to news: inout [Note]) -> Note? {
+        guard let index = news.firstIndex(where: { $0.kind == kind }) else {
+            news.append(self)
+            return nil
+        }
+        return exchange(&news[index], with: self)
+    }
 }
 
 private final class Recorder<Output: Hashable & Sendable>: Sendable {

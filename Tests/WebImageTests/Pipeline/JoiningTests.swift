@@ -205,13 +205,13 @@ private final class PartialBodies: Sendable {
     }
 
     private var bodies: [PartialBody] {
-        events.withLock { $0 }.compactMap { if case .news(let news) = $0 { news.body } else { nil } }
+        events.withLock { $0 }.compactMap { if case .news(.body(let body)) = $0 { body } else { nil } }
     }
 
     var byteCounts: [Int] { bodies.map(\.byteCount) }
     var newest: Data? { bodies.last?.data }
     var progress: [LoadProgress] {
-        events.withLock { $0 }.compactMap { if case .news(let news) = $0 { news.progress } else { nil } }
+        events.withLock { $0 }.compactMap { if case .news(.progress(let progress)) = $0 { progress } else { nil } }
     }
 
     func wait() async throws -> Data? {

@@ -123,7 +123,8 @@ extension WebImageManager {
         let result: Result<WebDataResponse, WebImageError> = await DeferredTask.result { finish in
             pipeline.joinData(for: context) { event in
                 switch event {
-                case .news(let news): if let trace = news.trace { recorder.include(trace) }
+                case .news(.trace(let trace)): recorder.include(trace)
+                case .news: break
                 // The server is contacted nevertheless, for later requests.
                 case .provisional(let bytes, _):
                     if context.request.cachePolicy == .http { finish(.success(response(of: bytes))) }

@@ -102,12 +102,12 @@ extension WebImageManager {
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let task = pipeline.join(context, veto: veto(against: context.request)) { [self] event in
             switch event {
-            case .news(let news):
-                if let trace = news.trace { operation.recorder.include(trace) }
-                if let progress = news.progress { operation.report(progress) }
-                if let activity = news.activity { show(activity, of: context) }
-                if let attempts = news.attempts { operation.report(attempts) }
-                if news.isDecoding { operation.noteDecoding() }
+            case .news(.trace(let trace)): operation.recorder.include(trace)
+            case .news(.progress(let progress)): operation.report(progress)
+            case .news(.activity(let activity)): show(activity, of: context)
+            case .news(.attempts(let attempts)): operation.report(attempts)
+            case .news(.body): break
+            case .news(.decoding): operation.noteDecoding()
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
                 switch result.mapError({ $0.concerning(context.request.address.bareURL) }) {
@@ -144,7 +144,7 @@ extension WebImageManager {
         guard let lowContext = pipeline.context(for: request) else { return nil }
         let task = pipeline.join(lowContext, veto: veto(against: request)) { [self] event in
             switch event {
-            case .news(let news): if let activity = news.activity { show(activity, of: lowContext) }
+            case .news(.activity(let activity)): show(activity, of: lowContext)
             // Every preview of the image itself has a higher number.
             case .finished(.success(let response)): operation.report(response.image, number: 0)
             default: break

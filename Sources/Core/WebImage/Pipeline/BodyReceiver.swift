@@ -75,7 +75,7 @@ final class BodyReceiver: Sendable {
         let activity = LoaderActivity()
         let (now, date) = (pipeline.configuration.environment.clock.now, pipeline.now)
         state.withLock { ($0.activity, $0.attemptStart, $0.requestTime) = (activity, now, date) }
-        job.report(LoadNews(activity: activity))
+        job.report(.activity(activity))
     }
 
     private func receive(_ event: LoaderEvent) {
@@ -91,7 +91,7 @@ final class BodyReceiver: Sendable {
             // A 304 has no body.
             guard let (collector, progress) = begin, response.statusCode != 304 else { return }
             collector.begin(response, isMemoryScarce: pipeline.undecoded.isFull)
-            job.report(LoadNews(progress: progress))
+            job.report(.progress(progress))
         case .bytes(let bytes):
             let collector = state.withLock { $0.collector }
             let byteCount = collector.append(bytes)
@@ -100,8 +100,8 @@ final class BodyReceiver: Sendable {
                 progress?.attempt = state.attempts.count
                 return progress
             }
-            job.report(
-                LoadNews(progress: progress, body: PartialBody(collector: collector, byteCount: byteCount)))
+            if let progress { job.report(.progress(progress)) }
+            job.report(.body(PartialBody(collector: collector, byteCount: byteCount)))
         case .refused(let response):
             let responseTime = pipeline.now
             state.withLock { ($0.head, $0.responseTime, $0.isRefused) = (response, responseTime, true) }
@@ -157,8 +157,8 @@ final class BodyReceiver: Sendable {
         }
         activity?.end()
         collector.loadDidEnd()
-        job.report(LoadNews(attempts: attempts))
-        job.report(LoadNews(progress: LoadProgress(received: 0, expected: nil, attempt: attempts.count)))
+        job.report(.attempts(attempts))
+        job.report(.progress(LoadProgress(received: 0, expected: nil, attempt: attempts.count)))
     }
 
     private func noteWait(_ duration: Duration) {
@@ -197,7 +197,7 @@ final class BodyReceiver: Sendable {
         withExtendedLifetime(task) {}
         activity?.end()
         collector.loadDidEnd()
-        job.report(LoadNews(attempts: attempts))
+        job.report(.attempts(attempts))
         switch error {
         case nil: collector.end { [self] body in complete(body) }
         // If it was cancelled because the body could not be kept, that is the error.

@@ -38,7 +38,7 @@ final class BytesLoad: Sendable {
     var isForHead: Bool { context.request.method == .head }
 
     func start() {
-        job.report(LoadNews(trace: trace))
+        job.report(.trace(trace))
         pipeline.headerVariety.inspect(context.request, trace, pipeline.configuration.log)
         if let bytes = pipeline.unstored[key] {
             trace.note(.transfer, .arrivedBefore(byteCount: bytes.data.count))

@@ -27,7 +27,7 @@ extension Pipeline {
             return job.finish(.failure(.notInCache(key: context.key.source)))
         }
         let (start, trace) = (BootTime.now, TraceRecorder())
-        job.report(LoadNews(trace: trace))
+        job.report(.trace(trace))
         let url = context.request.address.bareURL
         let receiver = BodyReceiver(
             self, job, trace, url, storage: bodyStorage(for: context), history: nil

@@ -35,7 +35,7 @@ final class ImageLoad: Sendable {
     var cache: any PipelineCache { pipeline.cache }
 
     func start() {
-        job.report(LoadNews(trace: trace))
+        job.report(.trace(trace))
         // Another job may have stored the image since the request looked.
         if let image = pipeline.imageInMemory(for: context, counting: .none) {
             trace.note(.memory, pipeline.memoryAnswered)
@@ -79,12 +79,13 @@ final class ImageLoad: Sendable {
 
     /// Passes on what the job of the stage below reports.
     func forward(_ news: LoadNews) {
-        if let other = news.trace { trace.include(other) }
+        switch news {
+        case .trace(let other): return trace.include(other)
         // A loader is called, also for others that need the same bytes.
-        if news.activity != nil { job.allowJoining() }
-        guard news.progress != nil || news.activity != nil || news.attempts != nil || news.isDecoding else { return }
-        var news = news
-        (news.trace, news.body) = (nil, nil)
+        case .activity: job.allowJoining()
+        case .body: return
+        case .attempts, .progress, .decoding: break
+        }
         job.report(news)
     }
 
@@ -99,10 +100,10 @@ final class ImageLoad: Sendable {
             pipeline.joinBytes(key, for: context, priority: priority, veto: { self.job.loadingVeto() }) {
                 [self] event in
                 switch event {
+                case .news(.body(let body)): previews?.show(body)
                 case .news(let news):
-                    if let progress = news.progress { previews?.note(progress) }
+                    if case .progress(let progress) = news { previews?.note(progress) }
                     forward(news)
-                    if let body = news.body { previews?.show(body) }
                 case .provisional(let bytes, let number): show(bytes, number, watch)
                 case .finished(.success(let bytes)): finish(with: bytes, watch)
                 case .finished(.failure(let error)): job.finish(.failure(error))
@@ -134,7 +135,7 @@ final class ImageLoad: Sendable {
         case .made(let response): job.finish(.success(response))
         case .awaited: break
         case .other:
-            job.report(LoadNews(isDecoding: true))
+            job.report(.decoding)
             job.run { priority in
                 decode(bytes, watch, priority: priority) { [self] result in
                     if case .failure(let error) = result {
@@ -291,7 +292,7 @@ final class ImageLoad: Sendable {
     }
 
     private func decodeVariant(_ stored: StoredImage, of record: ResponseRecord, _ watch: Watch) {
-        job.report(LoadNews(isDecoding: true))
+        job.report(.decoding)
         job.run { priority in
             pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
                 let start = BootTime.now

@@ -4,32 +4,47 @@ import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
-/// The reports of a pipeline's jobs before they end.
-struct LoadNews: JobNews {
+/// A report of one of a pipeline's jobs before it ends.
+enum LoadNews: JobNews {
     /// The job's trace; reported once, at its start.
-    var trace: TraceRecorder?
-    var progress: LoadProgress?
+    case trace(TraceRecorder)
     /// A loader is called.
-    var activity: LoaderActivity?
+    case activity(LoaderActivity)
     /// All attempts at a loader so far; the last one may wait or run.
-    var attempts: [LoadAttempt]?
+    case attempts([LoadAttempt])
+    case progress(LoadProgress)
     /// The bytes so far. A body on its way to a late subscriber may arrive after a longer one.
-    var body: PartialBody?
+    case body(PartialBody)
     /// All bytes have arrived, and are decoded.
-    var isDecoding = false
+    case decoding
 
-    mutating func merge(_ newer: LoadNews) {
-        trace = newer.trace ?? trace
+    func add(to news: inout [LoadNews]) -> LoadNews? {
+        var older: LoadNews?
+        switch self {
+        // The bytes of an attempt that failed are void.
+        case .attempts(let attempts) where attempts.isAtStartOfAnother:
+            if let index = news.firstIndex(where: { if case .body = $0 { true } else { false } }) {
+                older = news.remove(at: index)
+            }
         // Bytes that arrive after a decode are loaded anew.
-        isDecoding = newer.isDecoding || isDecoding && newer.progress == nil
-        progress = newer.progress ?? progress
-        activity = newer.activity ?? activity
-        if let newAttempts = newer.attempts {
-            attempts = newAttempts
-            // The bytes of an attempt that failed are void.
-            if newAttempts.isAtStartOfAnother { body = nil }
+        case .progress: news.removeAll { if case .decoding = $0 { true } else { false } }
+        default: break
         }
-        body = newer.body ?? body
+        guard let index = news.firstIndex(where: isSameThing) else {
+            if news.isEmpty { news.reserveCapacity(6) }
+            news.append(self)
+            return older
+        }
+        return exchange(&news[index], with: self)
+    }
+
+    private func isSameThing(_ other: LoadNews) -> Bool {
+        switch (self, other) {
+        case (.trace, .trace), (.activity, .activity), (.attempts, .attempts), (.progress, .progress), (.body, .body),
+            (.decoding, .decoding):
+            true
+        default: false
+        }
     }
 }
 

@@ -1,12 +1,14 @@
-/// The reports of a job before it ends, such as progress. A late subscriber receives them merged.
+/// A report of a job before it ends, such as progress. A late subscriber receives those that still matter.
 @usableFromInline package protocol JobNews: Sendable {
-    /// Merges newer news, which replaces older news about the same thing.
-    mutating func merge(_ newer: Self)
+    /// Adds the report to what a late subscriber receives, in place of older ones about the same thing.
+    ///
+    /// - Returns: the older one, to be released outside the lock under which this is called: it may hold bytes.
+    func add(to news: inout [Self]) -> Self?
 }
 
 /// The news type of jobs that report only their result.
 @usableFromInline package enum NoNews: JobNews {
-    @inlinable package mutating func merge(_ newer: NoNews) {}
+    @inlinable package func add(to news: inout [NoNews]) -> NoNews? { switch self {} }
 }
 
 /// Work that several subscribers share: it runs once, at the highest priority among them, and stops when the last one
@@ -64,7 +66,8 @@
         @usableFromInline var stepCount = 0
         @usableFromInline var sideStep: (any LoaderTask)?
         @usableFromInline var sideStepCount = 0
-        @usableFromInline var news: News?
+        /// For late subscribers.
+        @usableFromInline var news: [News] = []
         @usableFromInline var provisional: (output: Output, number: Int)?
         @usableFromInline var isResultWanted = false
         /// Whether a subscriber has allowed a loader to be called.
@@ -104,7 +107,7 @@
             let ended = self
             subscribers = []
             (step, sideStep) = (nil, nil)
-            (news, provisional) = (nil, nil)
+            (news, provisional) = ([], nil)
             isLive = false
             return ended
         }
@@ -174,11 +177,11 @@
 
     /// What has happened before a subscriber joined, and whether it is more urgent than the others.
     @usableFromInline struct Welcome {
-        @usableFromInline let news: News?
+        @usableFromInline let news: [News]
         @usableFromInline let provisional: (output: Output, number: Int)?
         @usableFromInline let isRise: Bool
 
-        @inlinable init(news: News?, provisional: (output: Output, number: Int)?, isRise: Bool) {
+        @inlinable init(news: [News], provisional: (output: Output, number: Int)?, isRise: Bool) {
             (self.news, self.provisional, self.isRise) = (news, provisional, isRise)
         }
     }
@@ -188,7 +191,7 @@
         if let provisional = welcome.provisional {
             handler(.provisional(provisional.output, number: provisional.number))
         }
-        if let news = welcome.news { handler(.news(news)) }
+        for news in welcome.news { handler(.news(news)) }
         if welcome.isRise { passPriorityOn() }
     }
 
@@ -295,16 +298,11 @@
 
     /// Reports news to all subscribers.
     @inlinable package func report(_ news: News) {
-        // The news so far is released outside the lock: it may hold bytes.
-        let (subscribers, last) = state.withLock { state in
-            let last = state.news
-            if state.isLive {
-                if state.news == nil { state.news = news } else { state.news?.merge(news) }
-            }
-            return (state.subscribers, last)
+        let (subscribers, older) = state.withLock { state in
+            (state.subscribers, state.isLive ? news.add(to: &state.news) : nil)
         }
         for subscriber in subscribers { subscriber.handler(.news(news)) }
-        withExtendedLifetime(last) {}
+        withExtendedLifetime(older) {}
     }
 
     /// Reports a result that serves until the end to all subscribers.
