@@ -10,7 +10,7 @@ struct ProgramRun {
     /// - Parameters:
     ///   - program: its name; `nil` for the program of the tests, whose arguments name some of them.
     ///   - hasDisplay: `false` hides the display from it.
-    ///   - hasBus: whether it has a session bus of its own, instead of that of the tests.
+    ///   - hasBus: whether it has a session bus of its own, without services, instead of that of the tests.
     ///   - scale: pixels in a point.
     ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
     ///   - environment: variables that it has, or that replace those of the tests.
@@ -23,7 +23,8 @@ struct ProgramRun {
         // SwiftPM puts programs beside the bundle of the tests.
         let executable = program.map { tests.deletingLastPathComponent().appendingPathComponent($0) } ?? tests
         process.executableURL = hasBus ? URL(filePath: "/usr/bin/dbus-run-session") : executable
-        process.arguments = (hasBus ? ["--", executable.path] : []) + arguments
+        process.arguments =
+            (hasBus ? ["--config-file=\(Self.busConfiguration)", "--", executable.path] : []) + arguments
         var environment = ProcessInfo.processInfo.environment.merging(changes) { $1 }
         environment["GSK_RENDERER"] = renderer
         environment["GDK_SCALE"] = "\(scale)"
@@ -43,6 +44,9 @@ struct ProgramRun {
         process.waitUntilExit()
         exitStatus = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
+
+    /// The path of the configuration of a session bus that starts no services, whatever is installed.
+    static let busConfiguration = URL(filePath: #filePath).appending(path: "../../session-bus.conf").standardized.path
 
     private static func text(from pipe: Pipe) -> String {
         String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

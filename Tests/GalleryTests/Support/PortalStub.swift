@@ -3,6 +3,7 @@ import Foundation
 import GTKObjects
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// A D-Bus daemon with a portal that sets wallpapers, for tests. Its methods are called by the main loop.
@@ -127,7 +128,9 @@ private struct BusDaemon {
         guard access(program, X_OK) == 0 else { throw XCTSkip("needs dbus-daemon") }
         let output = Pipe()
         process.executableURL = URL(filePath: program)
-        process.arguments = ["--session", "--nofork", "--nopidfile", "--print-address=1"]
+        process.arguments = [
+            "--config-file=\(ProgramRun.busConfiguration)", "--nofork", "--nopidfile", "--print-address=1",
+        ]
         process.standardOutput = output
         // It says that it cannot raise the limit of files.
         process.standardError = FileHandle.nullDevice
