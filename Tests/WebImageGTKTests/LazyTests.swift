@@ -163,6 +163,33 @@ final class LazyLoadingTests: GTKTestCase {
         }
     }
 
+    /// A load in two scrolled windows is looked at once by each, however often they have looked before.
+    func testALoadInARowIsMeasuredOnceForEachStepOfScrolling() throws {
+        try MainActor.assumeIsolated {
+            let fixture = PictureFixture()
+            let page = try ScrolledPictures(count: 40, fixture: fixture)
+            defer { page.window.close() }
+            let inner = ObjectPointer(gtk_scrolled_window_new())
+            gtk_widget_set_size_request(inner.widget, 120, 40)
+            gtk_box_prepend(asBox(page.column), inner.widget)
+            let picture = WebPicture()
+            gtk_widget_set_size_request(picture.widget, 1_000, 40)
+            gtk_scrolled_window_set_child(inner.opaque, picture.widget)
+            picture.setImage(try fixture.url("near"), manager: fixture.manager)
+            page.present()
+            pump("the load") { (try? fixture.loader.lastLoad(of: fixture.url("near"))) ?? nil != nil }
+            page.settle()
+            let watch = ScrollWatch.of(inner)
+            let before = watch.measuredCount
+            for step in 1...16 {
+                page.scroll(to: Double(step))
+                gtk_adjustment_set_value(gtk_scrolled_window_get_hadjustment(inner.opaque), Double(step))
+                page.settle(rests: false)
+            }
+            XCTAssertLessThan(watch.measuredCount - before, 200)
+        }
+    }
+
     /// A step of scrolling looks at the pictures that come near, and not at all others.
     func testTenThousandPicturesScrollWithoutDelay() throws {
         try MainActor.assumeIsolated {

@@ -47,7 +47,7 @@ internal import GTKObjects
     /// The first range that has not been looked at.
     private var nextRange = 0
     /// The views near the visible area whose loads are in progress.
-    private var followed: [Entry] = []
+    private var followed: [ObjectIdentifier: Entry] = [:]
     private var remeasureCall: MainLoopCall?
     /// The views whose distances are being measured again.
     private var unmeasured: ArraySlice<Entry> = []
@@ -148,7 +148,7 @@ internal import GTKObjects
 
     /// Tells a view when it is far away again, while it loads.
     func follow(_ host: ViewHost) {
-        followed.append(Entry(host))
+        followed[ObjectIdentifier(host)] = Entry(host)
         connect()
     }
 
@@ -164,12 +164,24 @@ internal import GTKObjects
     }
 
     private func lookAtReached() {
-        for entry in take(&followed) { entry.current?.checkDistance() }
+        lookAtFollowed()
         let range = Int(travelled / Self.rangeLength)
         guard range >= nextRange else { return }
         let reached = (nextRange...range).compactMap { distant.removeValue(forKey: $0) }
         nextRange = range + 1
         for entry in reached.joined() { entry.current?.checkPlace() }
+    }
+
+    private func lookAtFollowed() {
+        for (id, entry) in followed {
+            guard let host = entry.current else {
+                followed[id] = nil
+                continue
+            }
+            // Pausing may make it follow anew.
+            followed[id] = nil
+            if host.checkDistance() { followed[id] = entry }
+        }
     }
 
     private func remeasureSoon() {
@@ -184,7 +196,7 @@ internal import GTKObjects
         (remeasureCall, isOutdated) = (nil, false)
         // The end of scrolling calls this again.
         guard !isScrolling else { return }
-        for entry in take(&followed) { entry.current?.checkDistance() }
+        lookAtFollowed()
         unmeasured = distant.keys.sorted().flatMap { distant[$0] ?? [] }[...]
         distant = [:]
         measureSome()

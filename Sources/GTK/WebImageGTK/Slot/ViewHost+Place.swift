@@ -91,11 +91,14 @@ extension ViewHost {
     }
 
     /// Pauses the loads in progress if the widget has moved far away.
-    func checkDistance() {
-        guard slots.values.contains(where: \.isLoadingNear) else { return }
-        guard case .distance? = obstacle(isInList: isInList) else { return followPlace() }
+    ///
+    /// - Returns: whether to look again.
+    func checkDistance() -> Bool {
+        guard slots.values.contains(where: \.isLoadingNear) else { return false }
+        guard case .distance? = obstacle(isInList: isInList) else { return true }
         for slot in slots.values where slot.isLoadingNear { slot.pauseLoading() }
         checkPlace()
+        return false
     }
 
     /// The widget has left the screen, and may be elsewhere when it returns.
