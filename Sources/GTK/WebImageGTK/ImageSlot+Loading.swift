@@ -195,6 +195,8 @@ extension ImageSlot {
         switch phase {
         case .paused: if mayLoad { resume() } else { host?.awaitPlace() }
         case .released: start()
+        // A load of more pixels may have ended when it left.
+        case .ended(isShown: true): displaySizeDidChange()
         case .waiting, .loading, .ended, .refining: break
         }
     }
@@ -239,7 +241,7 @@ extension ImageSlot {
                 request.needsMorePixels(than: sizedRequest)
             else { return }
             stopRefining()
-            sizedRequest = request
+            (coarseRequest, sizedRequest) = (sizedRequest, request)
             refine(request)
         case .waiting(.scrolling), .loading, .paused, .released, .ended(isShown: false):
             break

@@ -19,8 +19,8 @@ extension ImageSlot {
     private func refinementDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         guard number == sentinel else { return }
         phase = .ended(isShown: true)
-        // After a failure the image with fewer pixels stays.
-        guard case .success(let response) = result else { return }
+        // After a failure the image with fewer pixels stays, until the view changes again.
+        guard case .success(let response) = result else { return sizedRequest = coarseRequest }
         image = response.image
         painter.refine(response.image)
         // The view may have grown further.
@@ -31,5 +31,6 @@ extension ImageSlot {
         guard case .refining = phase else { return }
         stopLoading()
         phase = .ended(isShown: true)
+        sizedRequest = coarseRequest
     }
 }

@@ -111,6 +111,8 @@ public import WebImage
     var current: SlotRequest?
     /// The current request with the size to decode at, once that is known.
     var sizedRequest: WebImageRequest?
+    /// That of the image on display, while one with more pixels loads.
+    var coarseRequest: WebImageRequest?
     /// The current request after a look at the caches, until its load starts.
     var prepared: WebImageManager.PreparedRequest?
     var phase = Phase.ended(isShown: false)
