@@ -98,10 +98,14 @@ internal import WebImage
         let grid = grid(geometry)
         let visible = grid.visibleCells(geometry, area: geometry.area.snapped(to: unit), unit: unit).map(\.cell)
         let missing = visible.filter { entries[Key(step: grid.step, cell: $0)] == nil }
-        for coming in [arrival?.region, current?.region] {
-            if let coming, coming.grid == grid, missing.allSatisfy(coming.contains) { return }
+        func hasAll(_ region: Region) -> Bool { region.grid == grid && missing.allSatisfy(region.contains) }
+        if missing.isEmpty || arrival.map({ hasAll($0.region) }) == true {
+            // What is being decoded has been in sight before.
+            current?.task.cancel()
+            current = nil
+            return
         }
-        guard !missing.isEmpty else { return }
+        if let current, hasAll(current.region) { return }
         current?.task.cancel()
         let region = region(around: missing, of: grid)
         current = (

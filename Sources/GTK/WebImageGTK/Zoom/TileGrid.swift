@@ -50,14 +50,19 @@ struct TileGrid: Equatable {
     func visibleCells(
         _ geometry: ZoomGeometry, area: PointRect, unit: Double
     ) -> [(cell: Cell, place: PointRect)] {
-        (0..<rowCount).flatMap { row in
-            (0..<columnCount).compactMap { column in
+        func place(_ rect: PixelRect) -> PointRect { geometry.area(ofPart: part(rect), in: area).snapped(to: unit) }
+        func isInSight(_ columns: ClosedRange<Int>, _ rows: ClosedRange<Int>) -> Bool {
+            let place = place(rect(columns: columns, rows: rows))
+            return place.x < geometry.viewport.x && place.y < geometry.viewport.y && place.x + place.width > 0
+                && place.y + place.height > 0
+        }
+        // A cell is in sight if its column and its row are, however the image is turned.
+        let columns = (0..<columnCount).filter { isInSight($0...$0, 0...rowCount - 1) }
+        let rows = (0..<rowCount).filter { isInSight(0...columnCount - 1, $0...$0) }
+        return rows.flatMap { row in
+            columns.map { column in
                 let cell = Cell(column: column, row: row)
-                let place = geometry.area(ofPart: part(rect(of: cell)), in: area).snapped(to: unit)
-                guard place.x < geometry.viewport.x, place.y < geometry.viewport.y, place.x + place.width > 0,
-                    place.y + place.height > 0
-                else { return nil }
-                return (cell, place)
+                return (cell, place(rect(of: cell)))
             }
         }
     }

@@ -11,7 +11,12 @@ extension ZoomView {
         // What a transition fades from next.
         lastDrawing.map { gsk_render_node_unref($0) }
         lastDrawing = node
-        if let outgoing, let progress = imageSlot.painter.transitionProgress {
+        let progress = imageSlot.painter.transitionProgress
+        if progress == nil, let ended = outgoing {
+            gsk_render_node_unref(ended)
+            outgoing = nil
+        }
+        if let outgoing, let progress {
             gtk_snapshot_push_cross_fade(snapshot, progress)
             gtk_snapshot_append_node(snapshot, outgoing)
             gtk_snapshot_pop(snapshot)

@@ -127,8 +127,9 @@ public import WebImage
         stopDetail()
         sizeTask?.cancel()
         ticker.stop()
-        (motion, changeCall, detailCall, sizeCall) = (nil, nil, nil, nil)
+        // It shows nothing from now on, which is a change.
         imageSlot.retire()
+        (motion, changeCall, detailCall, sizeCall) = (nil, nil, nil, nil)
         releaseDrawings()
     }
 
