@@ -73,7 +73,8 @@ struct GIOFile: Sendable {
         }
         guard count >= 0 else { throw WebImageError(taking: error, reading: url.absoluteString) }
         readByteCount += Int64(count)
-        return piece.prefix(count)
+        // A short piece does not retain all of the memory.
+        return count < limit / 2 ? piece.withUnsafeBytes { Data($0.prefix(count)) } : piece.prefix(count)
     }
 
     private mutating func openStream() throws(WebImageError) -> GIOObject {
