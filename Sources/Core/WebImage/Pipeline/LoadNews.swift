@@ -35,7 +35,9 @@ enum LoadNews: JobNews {
             news.append(self)
             return older
         }
-        return exchange(&news[index], with: self)
+        let replaced = exchange(&news[index], with: self)
+        // Of attempts, the list that is replaced has no bytes.
+        return older ?? replaced
     }
 
     private func isSameThing(_ other: LoadNews) -> Bool {

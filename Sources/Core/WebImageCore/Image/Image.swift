@@ -163,16 +163,9 @@ final class KeptBytes: Sendable {
 /// The origin of an image's bytes. All images made from the same bytes share one provenance, whatever their size, so
 /// that new knowledge about the bytes applies to all of them.
 ///
-/// A manager sets that of the images it loads. A program that makes images itself can set one too, and mark them as out of date, wherever
-/// they are cached:
-///
-/// ```swift
-/// final class Camera: ImageProvenance { let marks = ProvenanceMarks() }
-///
-/// let camera = Camera()
-/// image.provenance = camera
-/// camera.marks.supersede()  // No cache serves the image any more.
-/// ```
+/// A manager sets that of the images it loads: two images with the same one, as `===` compares, were made from the same response. Caches
+/// of the library keep an image that a program stores without it, because that is no longer the response. A cache of one's own can mark
+/// images as out of date with an own provenance.
 public protocol ImageProvenance: AnyObject, Sendable {
     /// What is known of the bytes; the same object each time.
     var marks: ProvenanceMarks { get }
