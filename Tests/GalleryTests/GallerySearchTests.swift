@@ -1,11 +1,19 @@
 import CWebImageGTK
 import Foundation
 import GTKObjects
+import Synchronization
 import XCTest
 
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+
+/// Counts calls of any thread.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}
 
 /// Which photographs a search shows.
 final class SearchFilterTests: XCTestCase {
@@ -136,6 +144,31 @@ final class GallerySearchTests: GTKTestCase {
             bar.isOpen = false
             pump("all") { fixture.names.count == 3 }
             XCTAssertEqual(fixture.window.photos.shownChild, "grid")
+        }
+    }
+
+    func testFactsThatWereReadBeforeAChangeDoNotReplaceThoseAfterIt() {
+        MainActor.assumeIsolated {
+            let (changed, other) = (URL(filePath: "/photos/a.jpg"), URL(filePath: "/photos/b.jpg"))
+            let (hasBegun, mayEnd, readings) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), Counter())
+            let index = PhotoIndex(of: PhotoCollection()) { url, _ in
+                var facts = PhotoFacts()
+                guard url == changed else { return facts }
+                facts.marks.stars = 5
+                guard readings.next() == 1 else { return facts }
+                facts.marks.stars = 1
+                hasBegun.signal()
+                _ = mayEnd.wait(timeout: .now() + 30)
+                return facts
+            }
+            index.need(changed)
+            _ = hasBegun.wait(timeout: .now() + 30)
+            index.update([changed])
+            pump("the facts after the change") { index.facts[changed]?.stars == 5 }
+            mayEnd.signal()
+            index.need(other)
+            pump("those read later") { index.facts[other] != nil }
+            XCTAssertEqual(index.facts[changed]?.stars, 5)
         }
     }
 

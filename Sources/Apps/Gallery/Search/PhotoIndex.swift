@@ -17,6 +17,9 @@ import WebImageGTK
     private var cancellation = Cancellation()
     /// The photographs that wait for the thread.
     private var waiting: Set<URL> = []
+    /// The number of the newest update of each photograph that is being read again.
+    private var updates: [URL: Int] = [:]
+    private var updateCount = 0
     private let read: @Sendable (URL, Cancellation) -> PhotoFacts
     private static let queue = DispatchQueue(label: "gallery-index", qos: .utility)
     /// How many facts are applied at once.
@@ -38,12 +41,19 @@ import WebImageGTK
     func refresh(_ urls: Set<URL>) { update(urls.filter { isActive || facts[$0] != nil }) }
 
     /// Reads the facts of photographs now, before those that wait.
-    func update(_ urls: Set<URL>) { if !urls.isEmpty { read(Array(urls), isWaiting: false) } }
+    func update(_ urls: Set<URL>) {
+        guard !urls.isEmpty else { return }
+        updateCount += 1
+        for url in urls { updates[url] = updateCount }
+        // What the thread has read of them, or reads, may be older.
+        waiting.subtract(urls)
+        read(Array(urls), update: updateCount)
+    }
 
     /// Reads the facts of one photograph, unless they are known.
     func need(_ url: URL) {
         guard facts[url] == nil, url.isFileURL, waiting.insert(url).inserted else { return }
-        read([url], isWaiting: true)
+        read([url])
     }
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
@@ -68,18 +78,18 @@ import WebImageGTK
         let missing = collection.all.filter { $0.isFileURL && facts[$0] == nil && !waiting.contains($0) }
         guard !missing.isEmpty else { return }
         waiting.formUnion(missing)
-        read(missing, isWaiting: true)
+        read(missing)
     }
 
-    /// - Parameter isWaiting: whether the photographs wait for those before, and the reading ends with the collection.
-    private func read(_ urls: [URL], isWaiting: Bool) {
-        let current = isWaiting ? cancellation : Cancellation()
+    /// - Parameter update: the number of an update; `nil` for photographs that wait for those before, whose reading ends with the collection.
+    private func read(_ urls: [URL], update: Int? = nil) {
+        let current = update == nil ? cancellation : Cancellation()
         let apply: @Sendable ([(URL, PhotoFacts)]) -> Void = { [weak self] found in
             MainLoop.callbackQueue.enqueue {
-                MainActor.assumeIsolated { self?.apply(found, isWaiting ? current : nil) }
+                MainActor.assumeIsolated { if !current.isCancelled { self?.apply(found, update) } }
             }
         }
-        (isWaiting ? Self.queue : DispatchQueue.files).async { [read] in
+        (update == nil ? Self.queue : DispatchQueue.files).async { [read] in
             var found: [(URL, PhotoFacts)] = []
             for url in urls {
                 guard !current.isCancelled else { return }
@@ -93,14 +103,18 @@ import WebImageGTK
         }
     }
 
-    /// - Parameter reading: of which the facts are a part; `nil` for a reading of its own.
-    private func apply(_ found: [(URL, PhotoFacts)], _ reading: Cancellation?) {
-        if let reading {
-            guard !reading.isCancelled else { return }
-            waiting.subtract(found.map(\.0))
+    private func apply(_ found: [(URL, PhotoFacts)], _ update: Int?) {
+        var changed: Set<URL> = []
+        for (url, new) in found {
+            if let update {
+                guard updates[url] == update else { continue }
+                updates[url] = nil
+            } else {
+                guard waiting.remove(url) != nil, updates[url] == nil else { continue }
+            }
+            facts[url] = new
+            changed.insert(url)
         }
-        for (url, new) in found { facts[url] = new }
-        let changed = Set(found.map(\.0))
         for observer in observers { observer(changed) }
     }
 }
