@@ -130,6 +130,23 @@ final class FilePlacingTests: GTKTestCase {
         }
     }
 
+    func testUndoKeepsACopyWithNewMarks() throws {
+        try WindowFixture.with(["one/a.png", "two/z.png"]) { fixture in
+            fixture.open("one/a.png")
+            pump("the viewer") { fixture.window.isSettled }
+            let copy = fixture.folder.appending(path: "two/a.png")
+            fixture.run("copy-to-folder", fixture.folder.path + "/two")
+            pump("the copy") { fixture.toasts.last?.message == "a.png is copied to two" }
+            try Sidecar(of: copy).change { packet throws(XMPPacket.Failure) in try packet.setTags(["new"]) }
+            fixture.run("undo")
+            pump("the reason") {
+                fixture.toasts.last?.message == "a.png: The copy has changed since. Ctrl+Z tries again."
+            }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: copy.path))
+            XCTAssertEqual(try Sidecar(of: copy).marks()?.tags, ["new"])
+        }
+    }
+
     func testAFolderThatIsOpenHasItsNewFiles() throws {
         try WindowFixture.with(["a.png", "sub/b.png"]) { fixture in
             fixture.open()

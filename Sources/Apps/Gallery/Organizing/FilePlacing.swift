@@ -74,6 +74,12 @@ struct FilePlacing: Sendable {
         case EEXIST: return false
         case EXDEV:
             guard try copy(file, to: place, followsLinks: false) else { return false }
+            do throws(Failure) {
+                try keep(place)
+            } catch {
+                _ = place.filePath.withCString { unlink($0) }
+                throw error
+            }
             guard file.filePath.withCString({ unlink($0) }) == 0 else {
                 let reason = String(cString: strerror(errno))
                 _ = place.filePath.withCString { unlink($0) }
@@ -83,6 +89,17 @@ struct FilePlacing: Sendable {
         case .some(let number):
             throw Failure(description: "\(file.displayName): \(String(cString: strerror(number)))")
         }
+    }
+
+    /// Writes a copy to the disk, before the original goes.
+    private func keep(_ place: URL) throws(Failure) {
+        let descriptor = place.filePath.withCString { open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        // The copy of a symbolic link is in its folder.
+        if descriptor < 0, errno == ELOOP { return }
+        let isKept = descriptor >= 0 && fsync(descriptor) == 0
+        let reason = String(cString: strerror(errno))
+        if descriptor >= 0 { close(descriptor) }
+        guard isKept else { throw Failure(description: "\(place.displayName): \(reason)") }
     }
 
     /// Copies content, times, permissions and attributes. Returns `false` if the place is in use.

@@ -20,7 +20,9 @@ extension GallerySession {
                         try await DispatchQueue.files.run { _ throws(FilePlacing.Failure) in
                             let former = FileStamp(of: file)
                             let place = try FilePlacing(kind: kind).place(file, into: folder)
-                            return Placed(file: file, place: place, former: former, current: FileStamp(of: place))
+                            return Placed(
+                                file: file, place: place, former: former, current: FileStamp(of: place),
+                                sidecar: FileStamp(of: Sidecar(of: place).file))
                         })
                 } catch {
                     failures.append(error.description)
@@ -34,6 +36,8 @@ extension GallerySession {
     private struct Placed: Sendable {
         let file, place: URL
         let former, current: FileStamp?
+        /// That of the sidecar at the place.
+        let sidecar: FileStamp?
     }
 
     private func didPlace(
@@ -114,11 +118,11 @@ extension GallerySession {
 
     /// Returns why a copy stays; `nil` if it is gone.
     private nonisolated static func removeCopy(_ item: Placed) -> String? {
-        guard FileStamp(of: item.place) == item.current else {
+        let sidecar = Sidecar(of: item.place).file
+        guard FileStamp(of: item.place) == item.current, FileStamp(of: sidecar) == item.sidecar else {
             return item.current != nil && FileStamp(of: item.place) == nil
                 ? nil : localized("The copy has changed since.")
         }
-        let sidecar = Sidecar(of: item.place).file
         guard item.place.filePath.withCString({ unlink($0) }) == 0 else { return String(cString: strerror(errno)) }
         _ = sidecar.filePath.withCString { unlink($0) }
         return nil
@@ -126,7 +130,9 @@ extension GallerySession {
 
     private nonisolated static func moveBack(_ item: Placed) -> String? {
         // At its former name, which another file may have now.
-        guard FileStamp(of: item.file) == nil else { return String(cString: strerror(EEXIST)) }
+        guard FileStamp(of: item.file) == nil, FileStamp(of: Sidecar(of: item.file).file) == nil else {
+            return String(cString: strerror(EEXIST))
+        }
         do throws(FilePlacing.Failure) {
             let folder = item.file.folder.withoutSlashAtEnd
             _ = try FilePlacing(kind: .move).place(item.place, into: folder, named: item.file.fileName)
