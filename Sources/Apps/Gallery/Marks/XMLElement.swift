@@ -114,7 +114,10 @@ struct XMLReader {
             }
             guard space < index else { throw Self.malformed }
             let (attribute, value) = try readAttribute()
-            guard !written.contains(where: { $0.name == attribute }) else { throw Self.malformed }
+            // Each is compared with the others.
+            guard written.count < 1_000, !written.contains(where: { $0.name == attribute }) else {
+                throw Self.malformed
+            }
             written.append((attribute, value, space..<index))
         }
         let depth = open.count + 1

@@ -69,6 +69,8 @@ import WebImageGTK
         for (index, button) in stars.enumerated() {
             button.set("icon-name", index < count ? "starred-symbolic" : "non-starred-symbolic")
         }
+        // What the user writes replaces the tags, so they have to be shown first.
+        gtk_widget_set_sensitive(tags.widget, facts == nil ? 0 : 1)
         // What the user writes stays.
         if tags.get("text", as: String.self) == knownTags { showTags() }
         let name = Sidecar(of: photo).file.displayName

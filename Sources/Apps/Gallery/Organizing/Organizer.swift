@@ -1,3 +1,4 @@
+import Dispatch
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
@@ -79,12 +80,25 @@ import WebImageGTK
     private func askForTags() {
         let photos = targets().filter(\.isFileURL)
         guard let first = photos.first else { return session.showToast(localized("Select photographs first")) }
+        if let facts = session.index.facts[first] { return askForTags(of: photos, first, facts) }
+        // What the user sets replaces the tags, so they have to be shown.
+        Task { [weak self] in
+            let facts = await DispatchQueue.files.run { PhotoFacts(of: first, $0) }
+            self?.askForTags(of: photos, first, facts)
+        }
+    }
+
+    private func askForTags(of photos: [URL], _ first: URL, _ facts: PhotoFacts) {
+        let known = facts.marks.tags?.joined(separator: ", ") ?? ""
         let entry = TextDialog.ask(
             over: window, localized("Tags"), Self.explanation(of: photos, first), localized("Tags"),
             localized("_Set"), allowsEmpty: true
-        ) { [session] in session.setTags(PhotoMarks.tags(in: $0), of: photos) }
-        entry.set("text", session.index.facts[first]?.marks.tags?.joined(separator: ", ") ?? "")
-        session.index.need(first)
+        ) { [session] text in
+            // Tags of other programs may have commas.
+            guard text != known || photos.count > 1 else { return }
+            session.setTags(PhotoMarks.tags(in: text), of: photos)
+        }
+        entry.set("text", known)
     }
 
     private static func explanation(of photos: [URL], _ first: URL) -> String {
